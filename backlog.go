@@ -1,0 +1,371 @@
+package evenkeel
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// line is the backlog: the calls that wait because every backend is at its limit,
+// oldest first. A freed place goes to the oldest, handed over by the goroutine
+// that freed it; a call that comes while others wait queues up behind them.
+type line[T comparable] struct {
+	waiting atomic.Int64 // read without the lock by those who come and go
+
+	mu                   sync.Mutex // taken before Pool.mu where both are needed
+	head                 waiter[T]  // of a ring; its next is the oldest
+	served, shed, gaveUp uint64
+	delay                delayState
+}
+
+// waiter is one call that waits. Guarded by line.mu, but for ready.
+type waiter[T comparable] struct {
+	prev, next *waiter[T]
+	ready      chan struct{} // says: look at what has become of you
+	policy     Policy
+	ctx        context.Context
+	tried      *[]T
+	since      time.Duration
+	got        *member[T]
+	start      uint32
+	fate       fate
+}
+
+type fate uint8
+
+const (
+	fateWaits  fate = iota
+	fateServed      // got and start are its lease
+	fateNobody      // nobody is left to wait for
+	fateGaveUp      // its context ended
+	fateMaxWait
+	fateDelay
+)
+
+func (l *line[T]) init() { l.head.prev, l.head.next = &l.head, &l.head }
+
+// settle takes w out of the line with its fate and wakes it.
+func (l *line[T]) settle(w *waiter[T], f fate) {
+	w.prev.next, w.next.prev = w.next, w.prev
+	w.fate = f
+	l.waiting.Add(-1)
+	switch f {
+	case fateServed:
+		l.served++
+	case fateGaveUp:
+		l.gaveUp++
+	case fateMaxWait, fateDelay:
+		l.shed++
+	}
+	w.poke()
+}
+
+func (w *waiter[T]) poke() {
+	select {
+	case w.ready <- struct{}{}:
+	default:
+	}
+}
+
+// leaseLimited is lease where Config.MaxInFlight is set. It returns no member and
+// no error if a race was lost.
+func (p *Pool[T]) leaseLimited(ctx context.Context, policy Policy, s *snapshot[T], c *candidates, in []*member[T], tried []T) (*member[T], uint32, error) {
+	if p.line.waiting.Load() == 0 {
+		i, _ := policy.Choose(View{c})
+		m := in[i]
+		start, ok := m.countBelow()
+		if !ok {
+			m, start, ok = p.roomy(policy, s, tried)
+		}
+		switch {
+		case ok && p.snap.Load() == s:
+			return m, start, nil
+		case ok:
+			p.withdraw(m)
+			return nil, 0, nil
+		}
+	}
+	return p.line.wait(ctx, p, policy, tried)
+}
+
+// roomy lets the policy choose among the backends with room, and counts there.
+func (p *Pool[T]) roomy(policy Policy, s *snapshot[T], tried []T) (*member[T], uint32, bool) {
+	hasRoom := func(m *member[T]) bool {
+		return m.inFlight() < int(m.limit.Load()) && !slices.Contains(tried, m.backend)
+	}
+	if !slices.ContainsFunc(s.in, hasRoom) {
+		return nil, 0, false
+	}
+	for c, in := s.only(hasRoom); len(in) > 0; c, in = s.only(hasRoom) {
+		i, _ := policy.Choose(View{c})
+		if start, ok := in[i].countBelow(); ok {
+			return in[i], start, true
+		}
+	}
+	return nil, 0, false
+}
+
+// wait queues up and waits.
+func (l *line[T]) wait(ctx context.Context, p *Pool[T], policy Policy, tried []T) (*member[T], uint32, error) {
+	l.mu.Lock()
+	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
+		l.shed++
+		l.mu.Unlock()
+		return nil, 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
+	}
+	w := &waiter[T]{ready: make(chan struct{}, 1), policy: policy, ctx: ctx, since: p.elapsed()}
+	if len(tried) > 0 {
+		w.tried = &tried
+	}
+	w.prev, w.next = l.head.prev, &l.head
+	w.prev.next, l.head.prev = w, w
+	l.waiting.Add(1)
+	// A place that was freed before we were counted as waiting is still free.
+	l.serve(p)
+	l.mu.Unlock()
+	return l.await(p, w)
+}
+
+// await is what the waiting call does. The wait costs a timer only where a limit
+// of time, or the end of an ejection, can end it.
+func (l *line[T]) await(p *Pool[T], w *waiter[T]) (*member[T], uint32, error) {
+	var timer *time.Timer
+	defer func() {
+		if timer != nil {
+			timer.Stop()
+		}
+	}()
+	for {
+		var alarm <-chan time.Time
+		l.mu.Lock()
+		if w.fate == fateWaits {
+			if d, any := l.patience(p, w); any {
+				if timer == nil {
+					timer = time.NewTimer(d)
+				} else {
+					timer.Reset(d)
+				}
+				alarm = timer.C
+			}
+		}
+		settled := w.fate != fateWaits
+		l.mu.Unlock()
+		if settled {
+			return l.leave(p, w)
+		}
+		select {
+		case <-w.ready:
+		case <-alarm:
+			l.mu.Lock()
+			l.serve(p)
+			if now := p.elapsed(); w.fate == fateWaits && p.cfg.MaxWait > 0 && now-w.since >= p.cfg.MaxWait {
+				l.settle(w, fateMaxWait)
+			}
+			l.mu.Unlock()
+		case <-w.ctx.Done():
+			l.mu.Lock()
+			if w.fate == fateWaits {
+				l.settle(w, fateGaveUp)
+				l.alertHead()
+			}
+			l.mu.Unlock()
+		}
+	}
+}
+
+// patience is how long w may sleep before it must look by itself.
+func (l *line[T]) patience(p *Pool[T], w *waiter[T]) (d time.Duration, any bool) {
+	now := p.elapsed()
+	d = math.MaxInt64
+	if p.cfg.MaxWait > 0 {
+		d, any = w.since+p.cfg.MaxWait-now, true
+	}
+	if s := p.snap.Load(); s.due != 0 && l.head.next == w {
+		d, any = min(d, s.due-now), true
+	}
+	return max(d, 0), any
+}
+
+// alertHead makes the oldest waiter look at the clock for all: it may have become
+// the oldest just now, or what is due may have changed.
+func (l *line[T]) alertHead() {
+	if w := l.head.next; w != &l.head {
+		w.poke()
+	}
+}
+
+// leave turns w's fate into what Lease returns.
+func (l *line[T]) leave(p *Pool[T], w *waiter[T]) (*member[T], uint32, error) {
+	waited := p.elapsed() - w.since
+	overloaded := func(r ShedReason) error {
+		return &OverloadedError{Reason: r, Waiting: int(l.waiting.Load()), Waited: waited}
+	}
+	switch w.fate {
+	case fateServed:
+		if w.ctx.Err() != nil {
+			// Served and given up at once: the place goes to the next.
+			p.withdraw(w.got)
+			return nil, 0, context.Cause(w.ctx)
+		}
+		return w.got, w.start, nil
+	case fateMaxWait:
+		return nil, 0, overloaded(ShedMaxWait)
+	case fateDelay:
+		return nil, 0, overloaded(ShedDelay)
+	case fateNobody:
+		s := p.snap.Load()
+		none := *s.none
+		if w.tried != nil {
+			none.Avoided = len(s.in)
+		}
+		return nil, 0, &none
+	}
+	return nil, 0, context.Cause(w.ctx)
+}
+
+// freed hands a place that has just been freed to who waits for it.
+func (l *line[T]) freed(p *Pool[T]) {
+	if l.waiting.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	l.serve(p)
+	l.mu.Unlock()
+}
+
+// rush is freed after a change of the pool: there may be places on many backends,
+// or none to wait for any more.
+func (l *line[T]) rush(p *Pool[T]) {
+	if l.waiting.Load() == 0 {
+		return
+	}
+	l.mu.Lock()
+	l.serve(p)
+	l.alertHead()
+	l.mu.Unlock()
+}
+
+// serve gives every free place to a waiter. The caller holds l.mu.
+func (l *line[T]) serve(p *Pool[T]) {
+	for w := l.head.next; w != &l.head; {
+		next := w.next
+		if w.ctx.Err() != nil {
+			l.settle(w, fateGaveUp)
+			w = next
+			continue
+		}
+		s := p.snap.Load()
+		if s.due != 0 {
+			s = p.upToDate(s)
+		}
+		if !l.hopeful(s, w) {
+			l.settle(w, fateNobody)
+			w = next
+			continue
+		}
+		if target := p.cfg.ControlledDelay.Target; target > 0 && w == l.head.next {
+			if !l.anyRoom(s) {
+				return
+			}
+			if v := l.choose(p, w); v != w {
+				if v == nil { // the oldest was shed
+					w = l.head.next
+					continue
+				}
+				w, next = v, l.head.next
+			}
+		}
+		if m, start, ok := l.place(p, s, w); ok {
+			w.got, w.start = m, start
+			l.settle(w, fateServed)
+		} else if w.tried == nil {
+			return // no room for anyone
+		}
+		w = next
+	}
+}
+
+// hopeful reports whether there is a backend that w could ever be given.
+func (l *line[T]) hopeful(s *snapshot[T], w *waiter[T]) bool {
+	if len(s.in) == 0 {
+		return len(s.trials) > 0
+	}
+	return w.tried == nil || slices.ContainsFunc(s.in, func(m *member[T]) bool { return !slices.Contains(*w.tried, m.backend) })
+}
+
+func (l *line[T]) anyRoom(s *snapshot[T]) bool {
+	return len(s.trials) > 0 ||
+		slices.ContainsFunc(s.in, func(m *member[T]) bool { return m.inFlight() < int(m.limit.Load()) })
+}
+
+// place counts w in on a backend that its policy takes among those with room.
+func (l *line[T]) place(p *Pool[T], s *snapshot[T], w *waiter[T]) (*member[T], uint32, bool) {
+	var tried []T
+	if w.tried != nil {
+		tried = *w.tried
+	}
+	for {
+		if len(s.trials) > 0 {
+			if m, start, ok := p.takeTrial(s, tried); ok {
+				return m, start, true
+			}
+		}
+		m, start, ok := p.roomy(w.policy, s, tried)
+		if !ok {
+			return nil, 0, false
+		}
+		now := p.snap.Load()
+		if now == s {
+			return m, start, true
+		}
+		m.uncount()
+		s = now
+	}
+}
+
+// delayState is where the controlled-delay rule stands.
+type delayState struct {
+	above    time.Duration // waits have been above the target since; 0: they are not
+	dropping bool
+	drops    int
+	next     time.Duration // when the next one is shed
+}
+
+// choose applies ControlledDelay when a place is free: it returns who is served,
+// or nil after it has shed the oldest.
+func (l *line[T]) choose(p *Pool[T], oldest *waiter[T]) *waiter[T] {
+	cfg, d, now := &p.cfg.ControlledDelay, &l.delay, p.elapsed()
+	if now-oldest.since < cfg.Target {
+		*d = delayState{}
+		return oldest
+	}
+	switch {
+	case d.above == 0:
+		d.above = max(now, 1)
+	case !d.dropping && now-d.above >= cfg.Interval:
+		d.dropping, d.drops, d.next = true, 0, now
+	}
+	if !d.dropping {
+		return oldest
+	}
+	if now >= d.next && oldest.next != &l.head {
+		d.drops++
+		d.next += time.Duration(float64(cfg.Interval) / math.Sqrt(float64(d.drops)))
+		l.settle(oldest, fateDelay)
+		return nil
+	}
+	return l.head.prev // newest first
+}
+
+func (l *line[T]) stats(p *Pool[T]) LineStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := LineStats{Waiting: int(l.waiting.Load()), Served: l.served, Shed: l.shed, GaveUp: l.gaveUp}
+	if w := l.head.next; w != nil && w != &l.head {
+		s.OldestWait = p.elapsed() - w.since
+	}
+	return s
+}

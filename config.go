@@ -1,0 +1,228 @@
+package evenkeel
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Config is how a pool behaves. The zero value is the recommended set-up; a value
+// out of range is refused by NewPool with an error that names the field.
+type Config struct {
+	// MaxInFlight is the most leases open at once on one backend, times its
+	// weight (rounded down, at least 1). 0: no limit, and nothing ever waits.
+	MaxInFlight int
+
+	// Backlog is how many calls may wait while every backend is at its limit. 0:
+	// none waits, and Lease fails at once with ErrOverloaded. It needs a
+	// MaxInFlight.
+	Backlog int
+
+	// MaxWait is the longest a call waits in the backlog before it fails with
+	// ErrOverloaded. 0: as long as its context allows.
+	MaxWait time.Duration
+
+	// ControlledDelay keeps the backlog from serving only calls that have waited
+	// too long to matter. Its zero value is off.
+	ControlledDelay ControlledDelay
+
+	// Ejection takes backends out by how their calls end. On by default.
+	Ejection Ejection
+
+	// SlowStart gives a backend that is new or back a small share at first. On by
+	// default.
+	SlowStart SlowStart
+
+	// PanicShare: when health checks have taken more than this share of the
+	// members that are not ejected by hand, the checks are no longer believed
+	// and all of those are used again. 0: 0.5. 1: never.
+	PanicShare float64
+
+	// Outcome says how a lease ended, in place of DefaultOutcome. It is given the
+	// context that the lease was made with and the error that Done was given, nil
+	// included. It may be called from many goroutines at once. A result that is
+	// none of the Outcome constants is taken for OutcomeFailure.
+	Outcome func(ctx context.Context, err error) Outcome
+
+	// OnEvent is told of every change of a backend's state, in order, one at a
+	// time, outside any lock and never within a pick: a change that a pick
+	// notices is told at the next end of a lease or change of the pool. It may
+	// call any method of the pool. It runs on the goroutine that caused or
+	// delivers the change, so it should return soon.
+	OnEvent func(Event)
+
+	// Now is the clock, for tests and simulations; it must not go backwards. nil:
+	// time.Now.
+	Now func() time.Time
+
+	// Seed fixes the pool's own random choices (the jitter of ejection times), so
+	// that a run can be repeated. 0: different in every process.
+	Seed uint64
+}
+
+// Ejection says when a backend is taken out because of how its calls ended, and
+// for how long. The zero value is the recommended set-up.
+//
+// Two rules eject. Consecutive failures: so many calls in a row have failed,
+// ordered by when they began. Failure rate: over a sliding window the backend
+// fails more often than the others together, by a margin that chance does not
+// explain (outlier.go has the test). After its time is up the backend is given
+// one lease on trial; a success lets it in, a failure ejects it for longer.
+type Ejection struct {
+	// Off turns ejection by outcome off. By hand and by health it still works.
+	Off bool
+
+	// Consecutive is how many failures in a row eject. 0: 5. Negative: the rule
+	// is off.
+	Consecutive int
+
+	// Window is the length of the sliding window of the failure-rate rule, kept
+	// in ten buckets. 0: 10 s. Negative: the rule is off.
+	Window time.Duration
+
+	// MinFailures is how many failures within the window a backend must have
+	// before its rate is judged. 0: 5.
+	MinFailures int
+
+	// Tolerance is the failure rate that is not worth an ejection however well
+	// the others do, from 0 to 1. 0: 0.02.
+	Tolerance float64
+
+	// Base is the length of a first ejection. Each relapse adds another Base, up
+	// to Max; each stretch of 6 Base without an ejection takes one off again. 0:
+	// 5 s and 5 min.
+	Base, Max time.Duration
+
+	// Jitter is the share of an ejection's length, from 0 to 1, that is cut off
+	// at random so that many balancers do not return to a backend at one moment.
+	// 0: 0.1. Negative: none.
+	Jitter float64
+
+	// MaxEjected is the largest share of the members (those not drained and not
+	// ejected by hand) that outcomes may eject, from 0 to 1, rounded down and
+	// tested after the ejection it would make; the last usable one is never
+	// ejected. 0: 0.5.
+	MaxEjected float64
+
+	// TrialTimeout is how long a trial may last without a verdict before another
+	// lease is given as one. 0: 30 s.
+	TrialTimeout time.Duration
+}
+
+// SlowStart says how a backend that is new or back gets its full share of calls
+// step by step: both time and successes are needed for a step, so that a backend
+// with little traffic does not jump. Members are not held back when all are new.
+type SlowStart struct {
+	// Off gives newcomers their full share at once.
+	Off bool
+
+	// Window is the least time from the first share to the full one. 0: 10 s.
+	Window time.Duration
+
+	// Successes is the number of calls that must have ended without a failure
+	// before the full share is reached. 0: 50.
+	Successes int
+
+	// Floor is the first share, above 0 and at most 1. 0: 0.1.
+	Floor float64
+}
+
+// rampSteps is the number of steps from the floor to the full share.
+const rampSteps = 10
+
+// ControlledDelay sheds load by how long calls have waited, after CoDel (Nichols
+// and Jacobson, "Controlling queue delay", 2012): once every call that left the
+// backlog for a whole Interval had waited longer than Target, the newest call is
+// served first, and the oldest is shed at moments that come faster and faster
+// (Interval divided by the root of their number), until waits are below Target
+// again.
+type ControlledDelay struct {
+	// Target is the wait that is acceptable in the long run. 0: off.
+	Target time.Duration
+
+	// Interval is how long waits must stay above Target before anything is done.
+	// 0: 100 ms, if Target is set.
+	Interval time.Duration
+}
+
+func orDefault[V int | float64 | time.Duration](v *V, def V) {
+	if *v == 0 {
+		*v = def
+	}
+}
+
+// withDefaults checks every field and fills in what is left 0.
+func (c Config) withDefaults() (Config, error) {
+	share := func(field string, v float64) error {
+		if !(v >= 0 && v <= 1) { // NaN too
+			return badConfig(field, "%v is not within 0 to 1", v)
+		}
+		return nil
+	}
+	e, s, d := &c.Ejection, &c.SlowStart, &c.ControlledDelay
+	if e.Jitter < 0 && !math.IsInf(e.Jitter, 0) {
+		e.Jitter = 0
+	} else {
+		orDefault(&e.Jitter, 0.1)
+	}
+	for field, v := range map[string]float64{
+		"PanicShare": c.PanicShare, "Ejection.Tolerance": e.Tolerance, "Ejection.Jitter": e.Jitter,
+		"Ejection.MaxEjected": e.MaxEjected, "SlowStart.Floor": s.Floor,
+	} {
+		if err := share(field, v); err != nil {
+			return c, err
+		}
+	}
+	for field, v := range map[string]int64{
+		"MaxInFlight": int64(c.MaxInFlight), "Backlog": int64(c.Backlog), "MaxWait": int64(c.MaxWait),
+		"ControlledDelay.Target": int64(d.Target), "ControlledDelay.Interval": int64(d.Interval),
+		"Ejection.MinFailures": int64(e.MinFailures), "Ejection.Base": int64(e.Base), "Ejection.Max": int64(e.Max),
+		"Ejection.TrialTimeout": int64(e.TrialTimeout),
+		"SlowStart.Window":      int64(s.Window), "SlowStart.Successes": int64(s.Successes),
+	} {
+		if v < 0 {
+			return c, badConfig(field, "it is negative")
+		}
+	}
+	if c.MaxInFlight > math.MaxInt32 {
+		return c, badConfig("MaxInFlight", "%d is above %d", c.MaxInFlight, math.MaxInt32)
+	}
+	if c.MaxInFlight == 0 {
+		for field, set := range map[string]bool{
+			"Backlog": c.Backlog > 0, "MaxWait": c.MaxWait > 0, "ControlledDelay": d.Target > 0,
+		} {
+			if set {
+				return c, badConfig(field, "it has no effect without MaxInFlight: nothing ever waits")
+			}
+		}
+	}
+	if d.Interval > 0 && d.Target == 0 {
+		return c, badConfig("ControlledDelay.Interval", "it is set but Target is not")
+	}
+	orDefault(&d.Interval, 100*time.Millisecond)
+	orDefault(&c.PanicShare, 0.5)
+	orDefault(&e.Consecutive, 5)
+	orDefault(&e.Window, 10*time.Second)
+	orDefault(&e.MinFailures, 5)
+	orDefault(&e.Tolerance, 0.02)
+	orDefault(&e.Base, 5*time.Second)
+	orDefault(&e.Max, max(5*time.Minute, e.Base))
+	orDefault(&e.MaxEjected, 0.5)
+	orDefault(&e.TrialTimeout, 30*time.Second)
+	orDefault(&s.Window, 10*time.Second)
+	orDefault(&s.Successes, 50)
+	orDefault(&s.Floor, 0.1)
+	if e.Consecutive > maxConsecutive {
+		return c, badConfig("Ejection.Consecutive", "%d is above %d", e.Consecutive, maxConsecutive)
+	}
+	if e.Window > 0 && e.Window < windowBuckets {
+		return c, badConfig("Ejection.Window", "%v is too short for %d buckets", e.Window, windowBuckets)
+	}
+	if e.Max < e.Base {
+		return c, badConfig("Ejection.Max", "%v is below Base, %v", e.Max, e.Base)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c, nil
+}

@@ -1,0 +1,127 @@
+package roundrobin
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// A round is the order of turns for one set of backends. It never changes, but
+// for the counter.
+type round struct {
+	version uint64
+	ids     []uint64
+	turns   []int32 // whose turn it is; nil: 0, 1, 2, ...
+	taken   atomic.Uint64
+}
+
+func newRound(v evenkeel.View) *round {
+	r := &round{version: v.Version(), ids: make([]uint64, v.Len())}
+	for i := range r.ids {
+		r.ids[i] = v.ID(i)
+	}
+	if v.Weighted() {
+		weights := make([]float64, v.Len())
+		for i := range weights {
+			weights[i] = v.Weight(i)
+		}
+		r.turns = interleave(turnCounts(weights))
+	}
+	return r
+}
+
+func (r *round) len() int {
+	if r.turns != nil {
+		return len(r.turns)
+	}
+	return len(r.ids)
+}
+
+func (r *round) at(turn uint64) int {
+	k := int(turn % uint64(r.len()))
+	if r.turns != nil {
+		return int(r.turns[k])
+	}
+	return k
+}
+
+func (r *round) startAt(turn int) { r.taken.Store(uint64(turn)) }
+
+// take returns whose turn it is and ends the turn.
+func (r *round) take() int { return r.at(r.taken.Add(1) - 1) }
+
+// follow makes r start where old has stopped: after the backend taken last, or,
+// if that is gone, at the first one behind it in the old order that is still
+// there. Where turns are weighted the same part of the round is taken for done.
+func (r *round) follow(old *round) {
+	done := old.taken.Load() // at least 1: a round is used when it is made
+	if r.turns != nil || old.turns != nil {
+		r.startAt(int(float64(done%uint64(old.len())) / float64(old.len()) * float64(r.len())))
+		return
+	}
+	place := make(map[uint64]int, len(r.ids))
+	for i, id := range r.ids {
+		place[id] = i
+	}
+	if i, ok := place[old.ids[old.at(done-1)]]; ok {
+		r.startAt(i + 1)
+		return
+	}
+	for k := range uint64(old.len()) {
+		if i, ok := place[old.ids[old.at(done+k)]]; ok {
+			r.startAt(i)
+			return
+		}
+	}
+}
+
+// turnCounts returns how many turns each backend has in a round: exactly in
+// proportion to the weights if a round of moderate length allows it, else as near
+// as that length does, and at least 1.
+func turnCounts(weights []float64) []int {
+	most := float64(max(1024, 4*len(weights)))
+	least, sum := slices.Min(weights), 0.0
+	for _, w := range weights {
+		sum += w
+	}
+	counts := make([]int, len(weights))
+	for scale := 1.0; scale <= 64 && sum/least*scale <= most; scale++ {
+		exact := true
+		for i, w := range weights {
+			turns := w / least * scale
+			counts[i] = int(math.Round(turns))
+			exact = exact && math.Abs(turns-math.Round(turns)) < 1e-9*turns
+		}
+		if exact {
+			return counts
+		}
+	}
+	for i, w := range weights {
+		counts[i] = max(1, int(math.Round(w/sum*most)))
+	}
+	return counts
+}
+
+// interleave spreads the turns out: the k-th of c turns of a backend stands at
+// (k+1/2)/c of the round, so that nobody's turns come in a row if they need not.
+func interleave(counts []int) []int32 {
+	type turn struct {
+		at  float64
+		who int32
+	}
+	var turns []turn
+	for i, c := range counts {
+		for k := range c {
+			turns = append(turns, turn{(float64(k) + 0.5) / float64(c), int32(i)})
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })
+	order := make([]int32, len(turns))
+	for k, t := range turns {
+		order[k] = t.who
+	}
+	return order
+}

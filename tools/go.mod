@@ -1,0 +1,3 @@
+module github.com/evenkeel-go/evenkeel/tools
+
+go 1.26.0
