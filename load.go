@@ -63,7 +63,7 @@ func (s *slot) inFlight() int {
 // count adds one call, if the word is still what the policy saw, and returns the
 // call's start number.
 func (s *slot) count(seen Load) (start uint32, ok bool) {
-	if !seen.looked {
+	if seen.word == 0 {
 		return starts(s.word.Add(oneStart + 1)), true
 	}
 	next := seen.word + oneStart + 1
@@ -110,9 +110,8 @@ func (s *slot) succeeded(start uint32) {
 // made anew, a bounded number of times. The zero Load stands for "did not look":
 // a policy that compares nothing returns it and never has to look again.
 type Load struct {
-	value  float64
-	word   uint64
-	looked bool
+	value float64
+	word  uint64 // never 0 where looked at, but once in 2^32 leases, which is harmless
 }
 
 // Less reports whether a is the smaller load.
@@ -135,6 +134,7 @@ type candidates struct {
 	slots   []*slot
 	ids     []uint64              // each backend's number in its pool, for life
 	version uint64                // differs whenever slots or weights differ
+	plain   bool                  // the load is the count: no weights, no signals
 	weights []float64             // nil: all equal
 	alias   *aliasTable           // draws by weight; nil: all equal
 	signals []func(n int) float64 // the user's load signal; nil: the count
@@ -143,9 +143,10 @@ type candidates struct {
 
 // load makes the load of candidate i where it is more than the plain count:
 // (signal or calls in flight + failures on the books) / weight.
-func (c *candidates) load(i int, w uint64) Load {
-	value := float64(uint32(w))
+func (c *candidates) load(i int) Load {
 	s := c.slots[i]
+	w := s.word.Load()
+	value := float64(uint32(w))
 	if c.signals != nil {
 		held := float64(s.held.Load())
 		v := c.signals[i](int(math.Max(value-held, 0)))
@@ -162,5 +163,5 @@ func (c *candidates) load(i int, w uint64) Load {
 	if c.weights != nil {
 		value /= c.weights[i]
 	}
-	return Load{value: math.Min(value, MaxLoad), word: w, looked: true}
+	return Load{math.Min(value, MaxLoad), w}
 }

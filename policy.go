@@ -28,11 +28,29 @@ func (v View) Len() int { return len(v.c.slots) }
 
 // Load returns backend i's load at this moment. Two calls may differ.
 func (v View) Load(i int) Load {
-	w := v.c.slots[i].word.Load()
-	if v.c.weights == nil && v.c.signals == nil {
-		return Load{float64(uint32(w)), w, true}
+	if !v.c.plain {
+		return v.c.load(i)
 	}
-	return v.c.load(i, w)
+	w := v.c.slots[i].word.Load()
+	return Load{float64(uint32(w)), w}
+}
+
+// Lesser looks at two backends and returns the less loaded one with the load that
+// was seen, or i on a tie. It is Load and Less in one, for policies that compare
+// two.
+func (v View) Lesser(i, j int) (int, Load) {
+	if v.c.plain {
+		a, b := v.c.slots[i].word.Load(), v.c.slots[j].word.Load()
+		if uint32(b) < uint32(a) {
+			return j, Load{float64(uint32(b)), b}
+		}
+		return i, Load{float64(uint32(a)), a}
+	}
+	a, b := v.c.load(i), v.c.load(j)
+	if b.Less(a) {
+		return j, b
+	}
+	return i, a
 }
 
 // Weighted reports whether the weights of the backends differ. Slow start lowers

@@ -74,8 +74,7 @@ func NewPool[T comparable](cfg Config, backends ...T) (*Pool[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool[T]{cfg: cfg, start: cfg.Now(), index: map[T]*member[T]{}}
-	p.jitter.Seed(cfg.Seed)
+	p := &Pool[T]{cfg: cfg, start: cfg.Now(), jitter: draw.NewSource(cfg.Seed), index: map[T]*member[T]{}}
 	p.line.init()
 	if err := p.Replace(backends...); err != nil {
 		return nil, err
@@ -186,6 +185,7 @@ func (p *Pool[T]) newMember(b T) *member[T] {
 	m := &member[T]{backend: b, pool: p, id: lastID.Add(1)}
 	m.weight = 1
 	m.ramp.step = rampSteps
+	m.word.Store(oneStart) // so that it is not 0: see Load
 	if !p.cfg.Ejection.Off {
 		m.attend.Or(attendSuccess)
 	}

@@ -124,6 +124,7 @@ func (s *snapshot[T]) weigh(signal func(T, int) float64) {
 		s.weights = weights
 		s.alias = newAliasTable(weights)
 	}
+	s.plain = s.weights == nil && s.signals == nil
 }
 
 // only returns the part of the snapshot that keep says yes to, as its own
@@ -151,6 +152,7 @@ func (s *snapshot[T]) only(keep func(*member[T]) bool) (*candidates, []*member[T
 	if c.weights != nil {
 		c.alias = newAliasTable(c.weights)
 	}
+	c.plain = s.plain
 	return c, in
 }
 

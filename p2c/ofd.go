@@ -10,7 +10,8 @@ import (
 // few is how many draws are kept apart by comparing each with all before it.
 const few = 16
 
-// chooseOfD is Choose for any number of looks and any number of backends.
+// chooseOfD is Choose for any number of looks, any number of backends, and any
+// weights.
 func (p *policy) chooseOfD(v evenkeel.View) (int, evenkeel.Load) {
 	n := v.Len()
 	switch {

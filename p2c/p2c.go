@@ -35,7 +35,7 @@ type Balancer[T comparable] struct {
 
 // New returns a balancer over pool that looks at two backends.
 func New[T comparable](pool *evenkeel.Pool[T]) *Balancer[T] {
-	return &Balancer[T]{evenkeel.NewDispatcher(pool, &policy{d: 2})}
+	return &Balancer[T]{evenkeel.NewDispatcher(pool, &policy{2, draw.NewSource(0)})}
 }
 
 // NewWith returns a balancer as cfg says. The error matches
@@ -47,9 +47,7 @@ func NewWith[T comparable](pool *evenkeel.Pool[T], cfg Config) (*Balancer[T], er
 	if cfg.D == 0 {
 		cfg.D = 2
 	}
-	p := &policy{d: cfg.D}
-	p.source.Seed(cfg.Seed)
-	return &Balancer[T]{evenkeel.NewDispatcher(pool, p)}, nil
+	return &Balancer[T]{evenkeel.NewDispatcher(pool, &policy{cfg.D, draw.NewSource(cfg.Seed)})}, nil
 }
 
 type policy struct {
@@ -60,13 +58,8 @@ type policy struct {
 // Choose draws two backends in random order and takes the first unless the second
 // is less loaded: on a tie either is as likely.
 func (p *policy) Choose(v evenkeel.View) (int, evenkeel.Load) {
-	if p.d != 2 || v.Len() < 2 {
+	if p.d != 2 || v.Len() < 2 || v.Weighted() {
 		return p.chooseOfD(v)
 	}
-	i, j := v.DrawTwo(p.source.Uint64())
-	a, b := v.Load(i), v.Load(j)
-	if b.Less(a) {
-		return j, b
-	}
-	return i, a
+	return v.Lesser(draw.Two(p.source.Uint64(), v.Len()))
 }

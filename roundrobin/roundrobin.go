@@ -33,9 +33,7 @@ func New[T comparable](pool *evenkeel.Pool[T]) *Balancer[T] { return NewWith(poo
 
 // NewWith returns a balancer as cfg says.
 func NewWith[T comparable](pool *evenkeel.Pool[T], cfg Config) *Balancer[T] {
-	p := &policy{}
-	p.source.Seed(cfg.Seed)
-	return &Balancer[T]{evenkeel.NewDispatcher(pool, p)}
+	return &Balancer[T]{evenkeel.NewDispatcher(pool, &policy{source: draw.NewSource(cfg.Seed)})}
 }
 
 type policy struct {

@@ -8,29 +8,27 @@ import (
 	"sync/atomic"
 )
 
-// Source gives 64-bit draws. The zero value draws from math/rand/v2's global
-// generator, which the runtime seeds afresh in every process. It is safe for
-// concurrent use and must not be copied after first use.
+// Source gives 64-bit draws and is safe for concurrent use. Make one with
+// NewSource.
 type Source struct {
-	seeded bool
-	state  atomic.Uint64
+	next func() uint64
 }
 
-// Seed makes the draws a fixed sequence: splitmix64 (Steele, Lea, Flood, "Fast
-// splittable pseudorandom number generators", 2014) started at seed. A seed of 0
-// leaves the source unseeded. Call it before the first draw.
-func (s *Source) Seed(seed uint64) {
-	s.seeded = seed != 0
-	s.state.Store(seed)
+// NewSource returns a source. With seed 0 it draws from math/rand/v2's global
+// generator, which the runtime seeds afresh in every process. With any other seed
+// the draws are a fixed sequence: splitmix64 (Steele, Lea, Flood, "Fast
+// splittable pseudorandom number generators", 2014) started at seed.
+func NewSource(seed uint64) Source {
+	if seed == 0 {
+		return Source{rand.Uint64}
+	}
+	state := new(atomic.Uint64)
+	state.Store(seed)
+	return Source{func() uint64 { return Mix(state.Add(gamma)) }}
 }
 
 // Uint64 returns the next draw.
-func (s *Source) Uint64() uint64 {
-	if !s.seeded {
-		return rand.Uint64()
-	}
-	return Mix(s.state.Add(gamma))
-}
+func (s *Source) Uint64() uint64 { return s.next() }
 
 const gamma = 0x9e3779b97f4a7c15
 
