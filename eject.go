@@ -216,7 +216,7 @@ func (p *Pool[T]) verdict(m *member[T], outcome Outcome, now time.Duration) bool
 	case OutcomeDeadline:
 		// Not proven either way, but not worth a caller after another: out for
 		// one Base more, without counting as a relapse.
-		m.phase, m.until = phaseOut, now+p.cfg.Ejection.Base
+		m.phase, m.until = phaseOut, now+min(p.cfg.Ejection.Base, math.MaxInt64-now)
 		m.newEra()
 	default:
 		m.phase = phaseOffered // it said nothing of the backend: given again
@@ -257,17 +257,20 @@ func (p *Pool[T]) mayEject(usable int) int {
 func (p *Pool[T]) takeOut(m *member[T], now time.Duration, reason error) {
 	cfg := &p.cfg.Ejection
 	if m.times > 0 {
-		healthy := int((now - m.backAt) / (6 * cfg.Base))
+		healthy := int((now - m.backAt) / 6 / cfg.Base)
 		if m.phase == phaseTried {
 			healthy = 0
 		}
 		m.level = max(m.level-healthy, 0)
 	}
-	top := int((cfg.Max + cfg.Base - 1) / cfg.Base)
+	top := int((cfg.Max-1)/cfg.Base) + 1 // rounded up
 	m.level = min(m.level+1, top)
-	length := min(time.Duration(m.level)*cfg.Base, cfg.Max)
+	length := cfg.Max
+	if m.level < top {
+		length = time.Duration(m.level) * cfg.Base
+	}
 	length -= time.Duration(float64(length) * cfg.Jitter * draw.Unit(p.jitter.Uint64()))
-	m.phase, m.until = phaseOut, now+length
+	m.phase, m.until = phaseOut, now+min(length, math.MaxInt64-now)
 	m.times++
 	m.reason = reason
 	m.ramp.step = rampSteps

@@ -143,6 +143,7 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		for _, m := range p.members {
 			if _, stays := seen[m.backend]; !stays {
 				m.removed = true
+				m.noteState(p, now)
 			}
 		}
 		for b, m := range p.index {

@@ -1,0 +1,159 @@
+package evenkeel_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+var ejectionOff = evenkeel.Ejection{Off: true}
+
+// F036, F037, F092 without ejection: one of n backends fails in 100 µs, the
+// others take 20 ms. By its count alone it would draw nearly every call.
+func TestFailureIsNeverCheap(t *testing.T) {
+	for _, n := range []int{2, 3, 5, 10} {
+		for _, callers := range []int{1, 64} {
+			for name := range comparing(t, newPool(t, evenkeel.Config{}, "x"), 1) {
+				t.Run(fmt.Sprintf("%s/n=%d/callers=%d", name, n, callers), func(t *testing.T) {
+					c := newClock()
+					pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, names(n)...)
+					lb := comparing(t, pool, 7)[name]
+					bad := names(n)[0]
+					heals := 60 * time.Second
+					serve := func(b string, at time.Duration) (time.Duration, error) {
+						if b == bad && at < heals {
+							return 100 * time.Microsecond, errBroken
+						}
+						return 20 * time.Millisecond, nil
+					}
+					calls, failed := closedLoop(t, c, lb, callers, heals-time.Second, serve)
+					total := 0
+					for _, k := range calls {
+						total += k
+					}
+					share := float64(failed[bad]) / float64(total)
+					// 1/n of the calls, and chance on so many of them.
+					assert.LessOrEqual(t, share, 1/float64(n)*1.03+0.003, "of %d calls", total)
+					assert.Greater(t, share, 0.1/float64(n), "a failing backend is still tried with ejection off")
+
+					// Once it works it has its share again.
+					heals = 0
+					_, _ = closedLoop(t, c, lb, callers, 5*time.Second, serve)
+					calls, _ = closedLoop(t, c, lb, callers, 20*time.Second, serve)
+					total = 0
+					for _, k := range calls {
+						total += k
+					}
+					assert.InDelta(t, 1/float64(n), float64(calls[bad])/float64(total), 0.1/float64(n))
+					for b, s := range pool.All() {
+						assert.Zero(t, s.InFlight, b)
+						assert.Zero(t, s.Held, b)
+					}
+				})
+			}
+		}
+	}
+}
+
+// By weight too: the failing one gets no more than its weight's share.
+func TestFailureIsNeverCheapByWeight(t *testing.T) {
+	for name := range comparing(t, newPool(t, evenkeel.Config{}, "x"), 1) {
+		for _, heavy := range []float64{0.25, 3} {
+			c := newClock()
+			pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, names(4)...)
+			bad := names(4)[0]
+			require.NoError(t, pool.SetWeight(bad, heavy))
+			calls, _ := closedLoop(t, c, comparing(t, pool, 3)[name], 64, 30*time.Second,
+				func(b string, _ time.Duration) (time.Duration, error) {
+					if b == bad {
+						return 100 * time.Microsecond, errBroken
+					}
+					return 20 * time.Millisecond, nil
+				})
+			total := 0
+			for _, k := range calls {
+				total += k
+			}
+			assert.LessOrEqual(t, float64(calls[bad])/float64(total), heavy/(heavy+3)*1.05+0.005, "%s, weight %v", name, heavy)
+		}
+	}
+}
+
+// F001: failures leave no count behind: InFlight does not show them, and when the
+// backend answers again it ties with the other.
+func TestF001FailuresOnTheBooksAreNotInFlight(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, "A", "B")
+	lb := comparing(t, pool, 1)["sqf"]
+	for range 100 {
+		call(t, lb, fails("A"))
+		assert.Zero(t, pool.InFlight("A"))
+		assert.Zero(t, pool.InFlight("B"))
+	}
+	assert.LessOrEqual(t, stats(pool, "A").Held, 1)
+
+	held, err := lb.Lease(context.Background())
+	require.NoError(t, err)
+	for held.Backend() != "B" {
+		held.Release()
+		held, err = lb.Lease(context.Background())
+		require.NoError(t, err)
+	}
+	require.NoError(t, pool.Replace("A"))
+	require.NoError(t, pool.Replace("A", "B"))
+	assert.Equal(t, 1, pool.InFlight("B"))
+	held.Release()
+	assert.Zero(t, pool.InFlight("B"))
+
+	got := map[string]int{}
+	for range 1000 {
+		got[call(t, lb, ok)]++
+	}
+	assert.InDelta(t, 500, got["A"], 80)
+}
+
+// A burst of failures is forgotten after a while even if nothing pays it off.
+func TestDebtsExpire(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, "A", "B")
+	failOn(t, pool, "A", 50)
+	require.Equal(t, 50, stats(pool, "A").Held)
+	c.Advance(11 * time.Second)
+	lb := comparing(t, pool, 1)["sqf"]
+	assert.Equal(t, "B", call(t, lb, ok))
+	assert.Zero(t, stats(pool, "A").Held)
+}
+
+// Failed calls on the books take no room under a limit.
+func TestDebtsTakeNoRoom(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, MaxInFlight: 1}, "A", "B")
+	failOn(t, pool, "A", 3)
+	lb := comparing(t, pool, 1)["sqf"]
+	got := map[string]bool{}
+	for range 2 {
+		lease, err := lb.Lease(context.Background())
+		require.NoError(t, err)
+		got[lease.Backend()] = true
+		defer lease.Release()
+	}
+	assert.Len(t, got, 2)
+}
+
+// Neither does a removed backend keep them, nor one that is ejected.
+func TestDebtsEndWithTheStay(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff}, "A", "B")
+	failOn(t, pool, "A", 3)
+	require.NoError(t, pool.Eject("A"))
+	assert.Zero(t, stats(pool, "A").Held)
+	require.NoError(t, pool.Restore("A"))
+	failOn(t, pool, "A", 3)
+	require.NoError(t, pool.Replace("B"))
+	require.NoError(t, pool.Replace("A", "B"))
+	assert.Zero(t, stats(pool, "A").Held)
+}
