@@ -1,0 +1,207 @@
+// Package lbtest tests balancers and the programs that use them, in the way
+// testing/slogtest does for slog handlers.
+//
+// [Run] checks a balancer against the contract of evenkeel.Balancer. It is for
+// whoever writes one: a policy of their own, or a wrapper around a balancer that
+// chooses by zone, retries, or logs.
+//
+// [RequireIdle] is for whoever uses one: at the end of a test it fails if a lease
+// is still open.
+//
+// Only tests should import this package.
+package lbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// Run checks the balancers that newBalancer makes, in one subtest for each part
+// of the contract, and reports every violation that it finds:
+//
+//   - Lease counts one call, on the backend it names, until the lease has ended:
+//     once, whoever ends it and however often. Pick counts nothing.
+//   - No count is left after an error, a panic, runtime.Goexit, a cancellation, a
+//     deadline, or the removal of the backend.
+//   - A call that cannot be served fails with an error that matches
+//     evenkeel.ErrNoBackends, ErrOverloaded or ErrNil, or with context.Cause, and
+//     counts nothing.
+//   - Whatever Eject, SetWeight or Replace takes out is not picked once they have
+//     returned, with calls under way too; what they leave or bring in can be: the
+//     last usable backend of a pool is found.
+//   - How a call went is told of the backend that had it, and judged with the
+//     caller's own context.
+//
+// It does not judge how evenly calls are spread. newBalancer is called several
+// times, each time with a new pool that nothing else uses; the balancer must take
+// its backends from that pool. Where it can fail to make one it should end the
+// test. Run with -race to find unsynchronised state in the balancer.
+//
+// A constructor can be passed as it is: lbtest.Run(t, p2c.New[string]).
+func Run[B evenkeel.Balancer[string]](t *testing.T, newBalancer func(pool *evenkeel.Pool[string]) B) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(t, func(pool *evenkeel.Pool[string]) evenkeel.Balancer[string] { return newBalancer(pool) })
+		})
+	}
+}
+
+// constructor is what a check makes its balancers with.
+type constructor func(pool *evenkeel.Pool[string]) evenkeel.Balancer[string]
+
+// A check is one part of the contract.
+type check struct {
+	name string
+	run  func(t testing.TB, construct constructor)
+}
+
+var checks = []check{
+	{"Counts", checkCounts},
+	{"PickCountsNothing", checkPick},
+	{"EndsOnce", checkEndsOnce},
+	{"Empty", checkEmpty},
+	{"AllEjected", checkAllEjected},
+	{"AllDrained", checkAllDrained},
+	{"DeadContext", checkDeadContext},
+	{"NilContext", checkNilContext},
+	{"Eject", checkEject},
+	{"Drain", checkDrain},
+	{"Replace", checkReplace},
+	{"LastOne", checkLastOne},
+	{"OpenLeaseOfRemoved", checkRemoved},
+	{"Outcomes", checkOutcomes},
+	{"Do", checkDo},
+	{"Limit", checkLimit},
+	{"Backlog", checkBacklog},
+	{"Concurrent", checkConcurrent},
+}
+
+// patience is how long a call may take that must not block. It only keeps a
+// balancer that hangs from hanging the whole test.
+const patience = 30 * time.Second
+
+// A subject is one balancer under test, with its pool.
+type subject struct {
+	testing.TB
+	pool *evenkeel.Pool[string]
+	lb   evenkeel.Balancer[string]
+	ctx  context.Context // of calls that need not wait
+}
+
+func newSubject(t testing.TB, construct constructor, cfg evenkeel.Config, backends ...string) *subject {
+	t.Helper()
+	pool, err := evenkeel.NewPool(cfg, backends...)
+	if err != nil {
+		t.Fatalf("lbtest: NewPool: %v", err)
+	}
+	lb := construct(pool)
+	if lb == nil {
+		t.Fatalf("lbtest: the balancer is nil")
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(stop)
+	return &subject{t, pool, lb, ctx}
+}
+
+// must fails the test if a change of the pool does.
+func (s *subject) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("lbtest: changing the pool: %v", err)
+	}
+}
+
+// lease is Lease where it must succeed.
+func (s *subject) lease() (lease evenkeel.Lease[string]) {
+	s.Helper()
+	lease, err := s.lb.Lease(s.ctx)
+	if err != nil {
+		s.Fatalf("Lease with a usable backend in the pool: %v", err)
+	}
+	return
+}
+
+// inFlight is the count of every member.
+func (s *subject) inFlight() map[string]int {
+	counts := map[string]int{}
+	for backend, stats := range s.pool.All() {
+		counts[backend] = stats.InFlight
+	}
+	return counts
+}
+
+// wantCounts fails the test if a count differs; backends not in want must be at 0.
+func (s *subject) wantCounts(want map[string]int, when string, args ...any) {
+	s.Helper()
+	for backend, got := range s.inFlight() {
+		if got != want[backend] {
+			s.Errorf("%s: %d in flight on %q, want %d", fmt.Sprintf(when, args...), got, backend, want[backend])
+		}
+	}
+}
+
+// onlyUsable fails the test if Pick or Lease takes a backend that is not a member,
+// is ejected by hand, or is drained. It asks often enough for any balancer that
+// ever would.
+func (s *subject) onlyUsable(when string) {
+	s.Helper()
+	usable := map[string]bool{}
+	for backend, stats := range s.pool.All() {
+		usable[backend] = stats.State != evenkeel.StateEjectedByHand && stats.State != evenkeel.StateDrained
+	}
+	allow := func(what, backend string) {
+		s.Helper()
+		switch ok, member := usable[backend]; {
+		case !member:
+			s.Fatalf("%s took %q %s; it is not in the pool", what, backend, when)
+		case !ok:
+			s.Fatalf("%s took %q %s", what, backend, when)
+		}
+	}
+	for range 100 {
+		backend, err := s.lb.Pick()
+		if err != nil {
+			s.Fatalf("Pick %s, with a usable backend in the pool: %v", when, err)
+		}
+		allow("Pick", backend)
+		lease := s.lease()
+		allow("Lease", lease.Backend())
+		lease.Release()
+	}
+}
+
+// refuses fails the test unless Pick and Lease fail with ErrNoBackends and count
+// nothing.
+func (s *subject) refuses(when string) {
+	s.Helper()
+	before := s.inFlight()
+	if backend, err := s.lb.Pick(); err == nil {
+		s.Errorf("Pick %s took %q, want an error that matches ErrNoBackends", when, backend)
+	} else if !errors.Is(err, evenkeel.ErrNoBackends) {
+		s.Errorf("Pick %s: the error does not match ErrNoBackends: %v", when, err)
+	}
+	s.refusesLease(s.ctx, evenkeel.ErrNoBackends, when)
+	s.wantCounts(before, "after a Lease that failed, %s", when)
+}
+
+// refusesLease fails the test unless Lease fails with want and the zero Lease.
+func (s *subject) refusesLease(ctx context.Context, want error, when string) {
+	s.Helper()
+	lease, err := s.lb.Lease(ctx)
+	switch {
+	case err == nil:
+		s.Errorf("Lease %s took %q, want the error %v", when, lease.Backend(), want)
+		lease.Release()
+	case !errors.Is(err, want):
+		s.Errorf("Lease %s: the error is %q, want one that matches %q", when, err, want)
+	case lease.Backend() != "":
+		s.Errorf("Lease %s came back with an error and a lease on %q; with an error it must be the zero Lease", when, lease.Backend())
+		lease.Release()
+	}
+}
