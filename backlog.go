@@ -25,9 +25,9 @@ type line[T comparable] struct {
 type waiter[T comparable] struct {
 	prev, next *waiter[T]
 	ready      chan struct{} // says: look at what has become of you
-	policy     Policy
+	by         *Dispatcher[T]
 	ctx        context.Context
-	tried      *[]T
+	tried      *[]T // nil: any backend will do
 	since      time.Duration
 	got        *member[T]
 	start      uint32
@@ -72,13 +72,13 @@ func (w *waiter[T]) poke() {
 
 // leaseLimited is lease where Config.MaxInFlight is set. It returns no member and
 // no error if a race was lost.
-func (p *Pool[T]) leaseLimited(ctx context.Context, policy Policy, s *snapshot[T], c *candidates, in []*member[T], tried []T) (*member[T], uint32, error) {
+func (p *Pool[T]) leaseLimited(ctx context.Context, d *Dispatcher[T], s *snapshot[T], c *candidates, in []*member[T], tried []T) (*member[T], uint32, error) {
 	if p.line.waiting.Load() == 0 {
-		i, _ := policy.Choose(View{c})
+		i, _ := d.policy.Choose(View{c})
 		m := in[i]
 		start, ok := m.countBelow()
 		if !ok {
-			m, start, ok = p.roomy(policy, s, tried)
+			m, start, ok = p.roomy(d.policy, s, tried)
 		}
 		switch {
 		case ok && p.snap.Load() == s:
@@ -88,7 +88,7 @@ func (p *Pool[T]) leaseLimited(ctx context.Context, policy Policy, s *snapshot[T
 			return nil, 0, nil
 		}
 	}
-	return p.line.wait(ctx, p, policy, tried)
+	return p.line.wait(ctx, d, tried)
 }
 
 // roomy lets the policy choose among the backends with room, and counts there.
@@ -109,16 +109,18 @@ func (p *Pool[T]) roomy(policy Policy, s *snapshot[T], tried []T) (*member[T], u
 }
 
 // wait queues up and waits.
-func (l *line[T]) wait(ctx context.Context, p *Pool[T], policy Policy, tried []T) (*member[T], uint32, error) {
+func (l *line[T]) wait(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
+	p := d.pool
 	l.mu.Lock()
 	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
 		l.shed++
 		l.mu.Unlock()
 		return nil, 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
 	}
-	w := &waiter[T]{ready: make(chan struct{}, 1), policy: policy, ctx: ctx, since: p.elapsed()}
+	w := &waiter[T]{ready: make(chan struct{}, 1), by: d, ctx: ctx, since: p.elapsed()}
 	if len(tried) > 0 {
-		w.tried = &tried
+		list := tried // so that only this case moves to the heap
+		w.tried = &list
 	}
 	w.prev, w.next = l.head.prev, &l.head
 	w.prev.next, l.head.prev = w, w
@@ -313,7 +315,7 @@ func (l *line[T]) place(p *Pool[T], s *snapshot[T], w *waiter[T]) (*member[T], u
 				return m, start, true
 			}
 		}
-		m, start, ok := p.roomy(w.policy, s, tried)
+		m, start, ok := p.roomy(w.by.policy, s, tried)
 		if !ok {
 			return nil, 0, false
 		}

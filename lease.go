@@ -170,7 +170,7 @@ func (d *Dispatcher[T]) Lease(ctx context.Context) (Lease[T], error) {
 			d.pool.withdraw(m)
 		}
 	}
-	m, start, err := d.pool.lease(ctx, d.policy, nil)
+	m, start, err := d.pool.lease(ctx, d, nil)
 	return Lease[T]{m: m, ctx: ctx, start: start}, err
 }
 
@@ -184,7 +184,7 @@ func (d *Dispatcher[T]) LeaseExcept(ctx context.Context, tried ...T) (Lease[T], 
 	if ctx.Err() != nil {
 		return Lease[T]{}, context.Cause(ctx)
 	}
-	m, start, err := d.pool.lease(ctx, d.policy, tried)
+	m, start, err := d.pool.lease(ctx, d, tried)
 	return Lease[T]{m: m, ctx: ctx, start: start}, err
 }
 

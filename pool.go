@@ -146,11 +146,6 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 				m.noteState(p, now)
 			}
 		}
-		for b, m := range p.index {
-			if m.removed && !m.bound(now) {
-				delete(p.index, b)
-			}
-		}
 		stayed := len(p.members) > 0
 		p.members = make([]*member[T], 0, len(list))
 		var fresh []*member[T]
@@ -171,6 +166,20 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		}
 		return nil
 	})
+}
+
+// sweep forgets removed backends that nothing binds any more. It comes after the
+// publication: until then a pick may still have counted a lease on one, and the
+// lease would be lost to a backend that returns. The caller holds p.mu.
+func (p *Pool[T]) sweep(now time.Duration) {
+	if len(p.index) == len(p.members) {
+		return
+	}
+	for b, m := range p.index {
+		if m.removed && !m.bound(now) {
+			delete(p.index, b)
+		}
+	}
 }
 
 // bound reports whether a removed backend that comes back now is the same one
@@ -205,9 +214,11 @@ func (p *Pool[T]) newMember(b T) *member[T] {
 // then have changed nothing.
 func (p *Pool[T]) change(f func(now time.Duration) error) error {
 	p.mu.Lock()
-	err := f(p.elapsed())
+	now := p.elapsed()
+	err := f(now)
 	if err == nil {
 		p.publish()
+		p.sweep(now)
 	}
 	p.mu.Unlock()
 	if err == nil {

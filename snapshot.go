@@ -174,7 +174,7 @@ func (p *Pool[T]) upToDate(s *snapshot[T]) *snapshot[T] {
 
 // lease is Dispatcher.Lease in full: what is due, trials, limits, waiting, and
 // races that were lost.
-func (p *Pool[T]) lease(ctx context.Context, policy Policy, tried []T) (*member[T], uint32, error) {
+func (p *Pool[T]) lease(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
 	for look := 1; ; look++ {
 		s := p.snap.Load()
 		if s == nil {
@@ -201,13 +201,13 @@ func (p *Pool[T]) lease(ctx context.Context, policy Policy, tried []T) (*member[
 			}
 		}
 		if p.cfg.MaxInFlight > 0 {
-			m, start, err := p.leaseLimited(ctx, policy, s, c, in, tried)
+			m, start, err := p.leaseLimited(ctx, d, s, c, in, tried)
 			if err != nil || m != nil {
 				return m, start, err
 			}
 			continue
 		}
-		i, seen := policy.Choose(View{c})
+		i, seen := d.policy.Choose(View{c})
 		if look >= looks {
 			seen = Load{} // races enough: count it as it is
 		}
