@@ -1,0 +1,327 @@
+package lbhttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// attempt is one lease and the one request that is sent on it. What a request
+// needs beyond the bare transport is in this one piece of memory, which lives
+// until its response body is dropped.
+type attempt struct {
+	t      *Transport
+	lease  evenkeel.Lease[string]
+	caller *http.Request // never changed
+
+	out http.Request // the copy that is sent
+	url url.URL      // its URL
+
+	sent sentBody      // the caller's body; unused if that is plain
+	body io.ReadCloser // the response's
+
+	resp      atomic.Pointer[http.Response] // once there is a header
+	route     atomic.Pointer[route]         // where it is entered, noRoute once it is over
+	went      *route                        // the same, also when it is over
+	answers   uint64                        // answers of the route when the attempt began
+	begun     time.Time
+	header    time.Duration
+	connected atomic.Bool // it had a connection; known if traced
+	traced    bool
+
+	stop   func() bool // ends the watch on the context; nil: that cannot end
+	ending sync.Mutex  // held while the attempt is concluded
+	over   bool        // guarded by ending
+}
+
+var noRoute route
+
+// run sends the request with the given body. The lease is held. What it returns
+// has been seen by nobody else yet: see hand and end.
+func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
+	req, t := a.caller, a.t
+	returned := false
+	defer func() {
+		if !returned { // the base panicked, or ended its goroutine
+			a.abandon()
+		}
+	}()
+	if t.cfg.Outcome != nil {
+		a.begun = time.Now()
+	}
+	ctx := req.Context()
+	to := t.conns.target(a.lease.Backend())
+	if to.err != nil {
+		a.out = *req
+		a.setBody(body)
+		returned = true
+		return nil, to.err
+	}
+	var via http.RoundTripper
+	if t.base == nil {
+		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host})
+		a.take(r)
+		via = r.via
+	} else {
+		via = t.base
+		ctx = attemptContext(ctx, a)
+	}
+	if t.base == nil && t.retries && !idempotent(req) {
+		// Only here does it matter whether there was a connection.
+		a.traced = true
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: a.gotConn})
+	}
+	a.url = *req.URL
+	address(&a.url, to.url)
+	a.out = *req.WithContext(ctx)
+	a.out.URL = &a.url
+	if a.out.Host == "" {
+		a.out.Host = req.URL.Host
+	}
+	a.setBody(body)
+	if ctx.Done() != nil {
+		a.stop = context.AfterFunc(req.Context(), a.expire)
+	}
+
+	resp, err := via.RoundTrip(&a.out)
+	returned = true
+	switch {
+	case err != nil:
+		if resp != nil && resp.Body != nil {
+			_ = resp.Body.Close()
+		}
+		a.suspect(err)
+		return nil, err
+	case resp == nil:
+		return nil, errNothing
+	}
+	if !a.begun.IsZero() {
+		a.header = time.Since(a.begun)
+	}
+	if a.went != nil {
+		a.went.answered.Add(1)
+	}
+	resp.Request = req
+	a.resp.Store(resp)
+	return resp, nil
+}
+
+func (a *attempt) gotConn(httptrace.GotConnInfo) { a.connected.Store(true) }
+
+// setBody gives the outgoing request its body.
+func (a *attempt) setBody(body io.ReadCloser) {
+	a.out.Body = body
+	if body == nil || body == http.NoBody || (a.out.GetBody != nil && plain(body, a.out.ContentLength)) {
+		return
+	}
+	a.sent.inner, a.sent.length = body, a.out.ContentLength
+	a.out.Body = &a.sent
+	if get := a.out.GetBody; get != nil {
+		a.out.GetBody = func() (io.ReadCloser, error) {
+			again, err := get()
+			if err != nil {
+				a.sent.state.Or(bodyBroke)
+				return nil, err
+			}
+			b := &sentBody{inner: again, length: a.sent.length}
+			b.settle()
+			return b, nil
+		}
+	}
+}
+
+// take notes the route that the attempt goes by; it is entered. False: it has
+// one, or is over.
+func (a *attempt) take(r *route) bool {
+	if !a.route.CompareAndSwap(nil, r) {
+		return false
+	}
+	a.went, a.answers = r, r.answered.Load()
+	return true
+}
+
+// suspect gives up the connections of a route that a request got no sign of life
+// from until its time was up.
+func (a *attempt) suspect(err error) {
+	r := a.went
+	if r == nil || r.answered.Load() != a.answers {
+		return
+	}
+	if errors.Is(a.caller.Context().Err(), context.DeadlineExceeded) || isTimeout(err) {
+		r.conns.distrust(r)
+	}
+}
+
+// hand makes the response the caller's. The attempt is over when its body is.
+func (a *attempt) hand(resp *http.Response) *http.Response {
+	a.sent.settle()
+	switch {
+	case resp.Body == nil || resp.Body == http.NoBody || bodiless(a.caller.Method, resp):
+		a.end(nil)
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		a.body = resp.Body
+		if rw, ok := resp.Body.(io.ReadWriteCloser); ok {
+			resp.Body = &upgraded{respBody: (*respBody)(a), rw: rw}
+		} else {
+			resp.Body = (*respBody)(a)
+		}
+	default:
+		a.body = resp.Body
+		resp.Body = (*respBody)(a)
+	}
+	return resp
+}
+
+// fail ends an attempt that brought no response and is not made again.
+func (a *attempt) fail(err error) {
+	if a.sent.inner != nil {
+		a.sent.settle()
+		_ = a.sent.Close()
+	}
+	a.end(err)
+}
+
+// bodiless reports whether a response can have no body.
+func bodiless(method string, resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusNoContent, http.StatusNotModified:
+		return true
+	}
+	return method == http.MethodHead
+}
+
+// end ends the attempt, once: err is nil if all went well. When it returns the
+// lease is over, whoever ended it.
+func (a *attempt) end(err error) {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if a.over {
+		return
+	}
+	a.over = true
+	if a.stop != nil {
+		a.stop()
+	}
+	a.conclude(err)
+}
+
+// expire ends the attempt because the request's context has ended.
+func (a *attempt) expire() {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.over = true
+		a.conclude(context.Cause(a.caller.Context()))
+	}
+}
+
+// conclude tells the pool how the attempt went. The caller holds a.ending, so
+// that the request is not looked at once RoundTrip has returned an error.
+func (a *attempt) conclude(err error) {
+	defer a.lease.Release() // if the user's rule panics
+	a.depart()
+	resp := a.resp.Load()
+	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Response: resp, Err: err, Header: a.header}
+	if err != nil && a.caller.Context().Err() == nil {
+		end.CallerFailed = a.sent.broke() || invalid(a.caller)
+	}
+	if a.t.cfg.Outcome != nil {
+		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(resp, err))
+		return
+	}
+	switch how := DefaultOutcome(end); how {
+	case evenkeel.OutcomeSuccess, evenkeel.OutcomeNeutral:
+		a.lease.DoneAs(how, nil)
+	default:
+		a.lease.DoneAs(how, reason(resp, err))
+	}
+}
+
+func (a *attempt) depart() {
+	if r := a.route.Swap(&noRoute); r != nil && r != &noRoute {
+		r.leave()
+	}
+}
+
+// abandon ends an attempt that was left by a panic: nothing is known of how it
+// went.
+func (a *attempt) abandon() {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.over = true
+		if a.stop != nil {
+			a.stop()
+		}
+		a.depart()
+		a.lease.Release()
+	}
+	if a.sent.inner != nil {
+		a.sent.settle()
+		_ = a.sent.Close()
+	}
+}
+
+// respBody is an attempt as the body of its response.
+type respBody attempt
+
+// Read implements io.Reader.
+func (b *respBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if err != nil {
+		b.ended(err)
+	}
+	return n, err
+}
+
+func (b *respBody) ended(err error) {
+	a := (*attempt)(b)
+	if err == io.EOF {
+		a.end(nil)
+	} else {
+		a.end(err)
+	}
+}
+
+// Close implements io.Closer.
+func (b *respBody) Close() error {
+	err := b.body.Close()
+	a := (*attempt)(b)
+	a.end(context.Cause(a.caller.Context())) // closed early is fine, unless it is why
+	return err
+}
+
+// upgraded is the body of a 101 response: a stream both ways, in flight until it
+// is closed, since one side may end before the other.
+type upgraded struct {
+	*respBody
+	rw io.ReadWriteCloser
+}
+
+// Read implements io.Reader.
+func (u *upgraded) Read(p []byte) (int, error) {
+	n, err := u.rw.Read(p)
+	if err != nil && err != io.EOF {
+		u.ended(err)
+	}
+	return n, err
+}
+
+// Write implements io.Writer.
+func (u *upgraded) Write(p []byte) (int, error) { return u.rw.Write(p) }
+
+// CloseWrite ends the writing side, where the base's stream can do so.
+func (u *upgraded) CloseWrite() error {
+	if c, ok := u.rw.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return http.ErrNotSupported
+}

@@ -1,0 +1,344 @@
+package lbhttp
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Conns holds the connections of a Transport: one http.Transport for each pair of
+// a backend and a name that requests gave the service. That keeps apart what must
+// be apart (http.Transport files connections by the address in the URL alone), and
+// gives each its TLS server name while the URL, which proxies and dial functions
+// go by, holds the address of the backend.
+//
+// A Transport makes its own from Config.Base. Use Conns by itself at the bottom
+// of a base that wraps a transport. A request that does not come from a Transport
+// goes to where its URL says. It is safe for concurrent use; make it by NewConns.
+type Conns struct {
+	template *http.Transport
+
+	targets atomic.Pointer[map[string]*target] // by backend, replaced as a whole
+
+	mu      sync.Mutex // guards changes
+	swept   time.Time
+	retired []*route // still open, as far as is known
+}
+
+const (
+	// sweepEvery is how long a backend or name must have gone unused before its
+	// connections are closed. It is looked at when a new one comes up: addresses
+	// that change are what makes old ones pile up.
+	sweepEvery = time.Minute
+
+	// maxNames bounds the names of one backend: a proxy's clients may choose them.
+	maxNames = 64
+
+	defaultIdleConnTimeout     = 90 * time.Second
+	defaultMaxIdleConnsPerHost = 256
+)
+
+// NewConns returns a Conns whose transports are copies of base, which later
+// changes of base do not reach. nil: http.DefaultTransport with room for more
+// idle connections, 256 to each backend instead of two.
+func NewConns(base *http.Transport) *Conns {
+	c := &Conns{template: defaultBase(), swept: time.Now()}
+	if base != nil {
+		c.template = clone(base)
+	}
+	if c.template.IdleConnTimeout == 0 {
+		c.template.IdleConnTimeout = defaultIdleConnTimeout
+	}
+	c.targets.Store(&map[string]*target{})
+	return c
+}
+
+func defaultBase() *http.Transport {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
+		DialContext: (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext}
+	if d, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = clone(d)
+	}
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = max(t.MaxIdleConnsPerHost, defaultMaxIdleConnsPerHost)
+	return t
+}
+
+// clone is Clone, but the copy speaks HTTP/2 if the original does: a Transport
+// that has turned it on by itself leaves no trace of that in a copy, and one that
+// golang.org/x/net/http2 has set up would share one set of connections with it.
+func clone(t *http.Transport) *http.Transport {
+	c := t.Clone()
+	if t.TLSNextProto["h2"] != nil {
+		c.TLSNextProto = nil
+		c.ForceAttemptHTTP2 = true
+	}
+	return c
+}
+
+// target is one backend.
+type target struct {
+	url    *url.URL
+	err    error // it cannot be parsed
+	used   atomic.Bool
+	last   atomic.Pointer[route]           // the one used last: most have one name only
+	routes atomic.Pointer[map[name]*route] // replaced as a whole
+}
+
+// name is how requests name the service: scheme and host of their URL.
+type name struct{ scheme, host string }
+
+// route is the way to one backend under one name.
+type route struct {
+	name
+	conns  *Conns
+	target *target
+	via    *http.Transport
+
+	used     atomic.Bool
+	retired  atomic.Bool
+	open     atomic.Int64  // attempts that are not over
+	answered atomic.Uint64 // response headers received
+}
+
+// target returns the target for a backend.
+func (c *Conns) target(backend string) *target {
+	t, ok := (*c.targets.Load())[backend]
+	if !ok {
+		t = c.addTarget(backend)
+	}
+	if !t.used.Load() {
+		t.used.Store(true)
+	}
+	return t
+}
+
+func (c *Conns) addTarget(backend string) *target {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := *c.targets.Load()
+	if t, ok := old[backend]; ok {
+		return t
+	}
+	all := maps.Clone(old)
+	c.sweep(all, time.Now())
+	t := &target{}
+	t.url, t.err = ParseBackend(backend)
+	t.routes.Store(&map[name]*route{})
+	all[backend] = t
+	c.targets.Store(&all)
+	return t
+}
+
+// sweep drops from all what has not been used since the last sweep. The caller
+// holds c.mu.
+func (c *Conns) sweep(all map[string]*target, now time.Time) {
+	if now.Sub(c.swept) < sweepEvery {
+		return
+	}
+	c.swept = now
+	for backend, t := range all {
+		routes := maps.Clone(*t.routes.Load())
+		for n, r := range routes {
+			if !r.used.Swap(false) && r.open.Load() == 0 {
+				delete(routes, n)
+				c.retire(r)
+			}
+		}
+		t.routes.Store(&routes)
+		if len(routes) == 0 && !t.used.Swap(false) {
+			delete(all, backend)
+		}
+	}
+	c.prune()
+}
+
+// enter returns the way to a target under a name, with one more attempt open on
+// it until leave is called.
+func (c *Conns) enter(t *target, n name) *route {
+	for {
+		r := t.last.Load()
+		if r == nil || r.name != n {
+			var ok bool
+			if r, ok = (*t.routes.Load())[n]; !ok {
+				r = c.addRoute(t, n)
+			}
+			t.last.Store(r)
+		}
+		r.open.Add(1)
+		if !r.retired.Load() {
+			if !r.used.Load() {
+				r.used.Store(true)
+			}
+			return r
+		}
+		r.leave()
+		t.last.CompareAndSwap(r, nil)
+	}
+}
+
+func (r *route) leave() {
+	if r.open.Add(-1) == 0 && r.retired.Load() {
+		r.via.CloseIdleConnections()
+	}
+}
+
+func (c *Conns) addRoute(t *target, n name) *route {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := *t.routes.Load()
+	if r, ok := old[n]; ok {
+		return r
+	}
+	routes := maps.Clone(old)
+	for m, r := range routes {
+		if len(routes) < maxNames {
+			break
+		}
+		delete(routes, m)
+		c.retire(r)
+	}
+	r := &route{name: n, conns: c, target: t, via: c.transport(t, n)}
+	routes[n] = r
+	t.routes.Store(&routes)
+	return r
+}
+
+// transport makes the http.Transport of a route.
+func (c *Conns) transport(t *target, n name) *http.Transport {
+	via := clone(c.template)
+	scheme := cmp.Or(t.url.Scheme, n.scheme)
+	named := via.TLSClientConfig != nil && via.TLSClientConfig.ServerName != ""
+	if scheme == "https" && !named {
+		if via.TLSClientConfig == nil {
+			via.TLSClientConfig = &tls.Config{}
+		}
+		via.TLSClientConfig.ServerName = serverName(n.host)
+	}
+	if proxy := c.template.Proxy; proxy != nil {
+		via.Proxy = func(r *http.Request) (*url.URL, error) {
+			p, err := proxy(r)
+			if err != nil || p == nil || (p.Scheme != "http" && p.Scheme != "https" && p.Scheme != "") {
+				return p, err
+			}
+			switch {
+			case scheme == "http" && r.URL.Opaque == "":
+				// Else the request line for the proxy would be made from Host, the
+				// name of the service, which is not where to go. The URL is ours.
+				r.URL.Opaque = "//" + r.URL.Host + cmp.Or(r.URL.EscapedPath(), "/")
+			case scheme == "https" && p.Scheme == "https":
+				return nil, errors.New("lbhttp: an https proxy cannot be used for https requests: " +
+					"the proxy and the backend would have to share one TLS server name; use an http or socks5 proxy")
+			}
+			return p, nil
+		}
+	}
+	return via
+}
+
+// serverName is the TLS server name that http.Transport would take for host.
+func serverName(host string) string {
+	h := (&url.URL{Host: host}).Hostname()
+	if strings.IndexFunc(h, func(r rune) bool { return r >= 0x80 }) < 0 {
+		return h
+	}
+	// net/http does not export its IDNA conversion, but writes its result.
+	var b bytes.Buffer
+	req := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: h}, Header: http.Header{}}
+	if req.Write(&b) == nil {
+		if got, err := http.ReadRequest(bufio.NewReader(&b)); err == nil {
+			return got.Host
+		}
+	}
+	return h
+}
+
+// retire closes a route's idle connections and keeps an eye on those in use; new
+// requests no longer come this way. The caller holds c.mu.
+func (c *Conns) retire(r *route) {
+	c.retired = append(c.retired, r)
+	r.retired.Store(true)
+	r.target.last.CompareAndSwap(r, nil)
+	r.via.CloseIdleConnections()
+}
+
+// prune forgets the retired routes that nobody uses any more. The caller holds
+// c.mu.
+func (c *Conns) prune() {
+	c.retired = slices.DeleteFunc(c.retired, func(r *route) bool {
+		r.via.CloseIdleConnections()
+		return r.open.Load() == 0
+	})
+}
+
+// distrust gives up the connections of a route: a request ran into a timeout on
+// it, and nothing at all has been received on it meanwhile. They may be dead
+// without a sign, and HTTP/2 would put every further request on the same one.
+func (c *Conns) distrust(r *route) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	routes := maps.Clone(*r.target.routes.Load())
+	if routes[r.name] != r {
+		return
+	}
+	delete(routes, r.name)
+	r.target.routes.Store(&routes)
+	c.prune()
+	c.retire(r)
+}
+
+// CloseIdleConnections closes the connections that are not in use, those to
+// backends that have left the pool included.
+func (c *Conns) CloseIdleConnections() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range *c.targets.Load() {
+		for _, r := range *t.routes.Load() {
+			r.via.CloseIdleConnections()
+		}
+	}
+	c.prune()
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *Conns) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL == nil || req.URL.Host == "" {
+		return c.template.RoundTrip(req) // which says what is wrong with it
+	}
+	backend, n := req.URL.Scheme+"://"+req.URL.Host, name{req.URL.Scheme, req.URL.Host}
+	a, ours := req.Context().Value(attemptKey{}).(*attempt)
+	// A base may send requests of its own in the course of one (for a token, say).
+	if ours = ours && req.URL.Host == a.url.Host; ours {
+		backend, n = a.lease.Backend(), name{a.caller.URL.Scheme, a.caller.URL.Host}
+	}
+	t := c.target(backend)
+	if t.err != nil {
+		closeBody(req)
+		return nil, t.err
+	}
+	r := c.enter(t, n)
+	if ours && a.take(r) {
+		return r.via.RoundTrip(req)
+	}
+	defer r.leave()
+	return r.via.RoundTrip(req)
+}
+
+type attemptKey struct{}
+
+func attemptContext(ctx context.Context, a *attempt) context.Context {
+	return context.WithValue(ctx, attemptKey{}, a)
+}
