@@ -48,34 +48,53 @@ func (r *round) at(turn uint64) int {
 	return k
 }
 
-func (r *round) startAt(turn int) { r.taken.Store(uint64(turn)) }
+// startAt makes turn the next one. A whole round is put before it, so that there
+// is a turn before it too.
+func (r *round) startAt(turn int) { r.taken.Store(uint64(r.len() + turn)) }
 
 // take returns whose turn it is and ends the turn.
 func (r *round) take() int { return r.at(r.taken.Add(1) - 1) }
 
-// follow makes r start where old has stopped: after the backend taken last, or,
-// if that is gone, at the first one behind it in the old order that is still
-// there. Where turns are weighted the same part of the round is taken for done.
-func (r *round) follow(old *round) {
-	done := old.taken.Load() // at least 1: a round is used when it is made
-	if r.turns != nil || old.turns != nil {
-		r.startAt(int(float64(done%uint64(old.len())) / float64(old.len()) * float64(r.len())))
-		return
-	}
+// follow makes r go on where old has stopped: behind the backend taken last. Where
+// that has several turns it is the one at about the same part of the round, so
+// that those with few turns get theirs too. If that backend is gone, r goes on
+// with the first one behind it in the old order that is still there. It reports
+// whether there was any.
+func (r *round) follow(old *round) bool {
+	done := old.taken.Load()
 	place := make(map[uint64]int, len(r.ids))
 	for i, id := range r.ids {
 		place[id] = i
 	}
+	part := int(done % uint64(old.len()) * uint64(r.len()) / uint64(old.len()))
 	if i, ok := place[old.ids[old.at(done-1)]]; ok {
-		r.startAt(i + 1)
-		return
+		r.startAt(r.nearest(part-1, i) + 1)
+		return true
 	}
 	for k := range uint64(old.len()) {
 		if i, ok := place[old.ids[old.at(done+k)]]; ok {
-			r.startAt(i)
-			return
+			r.startAt(r.nearest(part, i))
+			return true
 		}
 	}
+	return false
+}
+
+// nearest returns the turn of backend i that is nearest to a given one, the round
+// being a circle.
+func (r *round) nearest(turn, i int) int {
+	if r.turns == nil {
+		return i
+	}
+	n := r.len()
+	for d := range n {
+		for _, k := range [2]int{(turn - d + n) % n, (turn + d + n) % n} {
+			if int(r.turns[k]) == i {
+				return k
+			}
+		}
+	}
+	return 0 // every backend has a turn
 }
 
 // turnCounts returns how many turns each backend has in a round: exactly in
@@ -105,17 +124,24 @@ func turnCounts(weights []float64) []int {
 	return counts
 }
 
-// interleave spreads the turns out: the k-th of c turns of a backend stands at
-// (k+1/2)/c of the round, so that nobody's turns come in a row if they need not.
+// interleave spreads the turns out over a round of length 1: the c turns of a
+// backend stand 1/c apart, and backends with the same number of turns are shifted
+// against each other, so that nobody's turns come in a row if they need not.
 func interleave(counts []int) []int32 {
 	type turn struct {
 		at  float64
 		who int32
 	}
+	alike, before := map[int]int{}, map[int]int{} // backends, by their number of turns
+	for _, c := range counts {
+		alike[c]++
+	}
 	var turns []turn
 	for i, c := range counts {
+		shift := (float64(before[c]) + 0.5) / float64(alike[c])
+		before[c]++
 		for k := range c {
-			turns = append(turns, turn{(float64(k) + 0.5) / float64(c), int32(i)})
+			turns = append(turns, turn{(float64(k) + shift) / float64(c), int32(i)})
 		}
 	}
 	slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.at, b.at) })

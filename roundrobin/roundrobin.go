@@ -22,8 +22,9 @@ type Config struct {
 
 // Balancer takes the backends that are in by turns. Over any n picks of n
 // backends each gets exactly one, from many goroutines too. When the set changes
-// the round goes on after the backend that was taken last. Where weights differ
-// the turns are spread out in proportion to them.
+// the round goes on behind the backend that was taken last, or, if that is gone,
+// at the first one behind it that is left. Where weights differ the turns are
+// spread out in proportion to them.
 type Balancer[T comparable] struct {
 	evenkeel.Dispatcher[T]
 }
@@ -58,10 +59,8 @@ func (p *policy) Choose(v evenkeel.View) (int, evenkeel.Load) {
 // renew makes the round for a set that has changed.
 func (p *policy) renew(old *round, v evenkeel.View) *round {
 	next := newRound(v)
-	if old == nil {
+	if old == nil || !next.follow(old) {
 		next.startAt(draw.Index(p.source.Uint64(), next.len()))
-	} else {
-		next.follow(old)
 	}
 	if !p.round.CompareAndSwap(old, next) {
 		if r := p.round.Load(); r.version == next.version {
