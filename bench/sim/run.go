@@ -1,0 +1,499 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// Run simulates cfg. The error matches ErrBadConfig, evenkeel.ErrBadConfig or
+// ErrBadWeight, is an Action's, or is context.Cause(ctx) if ctx ended the run
+// early; the Result is nil then. Runs may go on side by side.
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRun(cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = r.loop(ctx)
+	r.dismiss()
+	if err != nil {
+		return nil, err
+	}
+	res := r.tally.result(cfg.Warmup)
+	for _, p := range r.pools {
+		for s := range cfg.Servers {
+			res.InFlight += p.InFlight(s)
+		}
+	}
+	return res, nil
+}
+
+// The names of a run's streams of random numbers.
+const (
+	streamArrivals = iota + 1
+	streamWork
+	streamDispatcher
+	streamFailure
+	streamThink
+	streamPolicy
+)
+
+// epoch is the pools' time at the beginning of a run.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// errFailed is what a failing server answers.
+var errFailed = errors.New("sim: the server failed")
+
+// request is one simulated request. It stays where it is until it is over,
+// because a Lease must not be copied.
+type request struct {
+	lease   evenkeel.Lease[int]
+	err     error // of Lease, or the server's answer
+	number  int64
+	arrived float64
+	work    float64
+	client  int32
+	pool    int32
+	counted bool
+	waiting bool               // in the backlog
+	gen     uint32             // tells this request from those that had its place before
+	cancel  context.CancelFunc // ends its Patience; nil: it has none
+}
+
+const (
+	chunkBits = 10
+	chunkSize = 1 << chunkBits
+)
+
+// run is one simulation in progress.
+type run struct {
+	cfg     Config
+	ctx     context.Context // of the leases: not Run's, so that the waiting ones end only when asked
+	stop    context.CancelFunc
+	now     float64
+	clock   atomic.Int64 // now for the pools, kept only where calls wait on goroutines
+	unit    float64
+	half    float64 // of the RTT
+	limited bool    // calls may wait in the backlog
+
+	agenda   agenda
+	servers  []server
+	pools    []*evenkeel.Pool[int]
+	lbs      []evenkeel.Balancer[int]
+	lines    []line
+	board    []float64
+	changes  []Change
+	chunks   []*[chunkSize]request
+	free     []int32
+	arrivals func() (float64, bool)
+
+	work, dispatcher, failure, think *Stream
+
+	tally
+}
+
+func newRun(cfg Config) (*run, error) {
+	r := &run{
+		cfg: cfg, unit: float64(cfg.Unit), half: cfg.RTT / 2, limited: cfg.Pool.MaxInFlight > 0,
+		tally:      newTally(cfg.Servers),
+		work:       NewStream(cfg.Seed, streamWork),
+		dispatcher: NewStream(cfg.Seed, streamDispatcher),
+		failure:    NewStream(cfg.Seed, streamFailure),
+		think:      NewStream(cfg.Seed, streamThink),
+	}
+	backends := make([]int, cfg.Servers)
+	r.servers = make([]server, cfg.Servers)
+	for i := range r.servers {
+		backends[i] = i
+		speed := 1.0
+		if cfg.Speeds != nil {
+			speed = cfg.Speeds[i]
+		}
+		r.servers[i] = newServer(speed, cfg.Workers)
+		if cfg.Failing != nil {
+			r.servers[i].failing = cfg.Failing[i]
+		}
+	}
+	signal := r.signal()
+	policySeeds := NewStream(cfg.Seed, streamPolicy)
+	for range cfg.Dispatchers {
+		pc := cfg.Pool
+		pc.Seed = policySeeds.Uint64() | 1
+		pc.Now = func() time.Time { return epoch.Add(time.Duration(float64(r.now * r.unit))) }
+		if r.limited {
+			pc.Now = func() time.Time { return epoch.Add(time.Duration(r.clock.Load())) }
+		}
+		pool, err := evenkeel.NewPool(pc, backends...)
+		if err != nil {
+			return nil, err
+		}
+		for i, w := range cfg.Weights {
+			if err := pool.SetWeight(i, w); err != nil {
+				return nil, err
+			}
+		}
+		if signal != nil {
+			pool.SetLoad(signal)
+		}
+		lb, err := cfg.Policy(pool, policySeeds.Uint64()|1)
+		if err != nil {
+			return nil, err
+		}
+		r.pools = append(r.pools, pool)
+		r.lbs = append(r.lbs, lb)
+	}
+	r.lines = make([]line, cfg.Dispatchers)
+	r.ctx, r.stop = context.Background(), func() {}
+	if r.limited {
+		r.ctx, r.stop = context.WithCancel(r.ctx)
+	}
+
+	for i, c := range cfg.Changes {
+		r.agenda.add(kindChange, c.At, int32(i), 0, 0)
+	}
+	for i, a := range cfg.Actions {
+		r.agenda.add(kindChange, a.At, int32(i), 1, 0)
+	}
+	if cfg.Signal == Board {
+		r.agenda.add(kindRefresh, 0, 0, 0, 0)
+	}
+	if cfg.SampleEvery > 0 {
+		r.agenda.add(kindSample, 0, 0, 0, 0)
+	}
+	if cfg.Arrivals != nil {
+		r.arrivals = cfg.Arrivals.Start(NewStream(cfg.Seed, streamArrivals))
+	}
+	for c := range cfg.Clients {
+		r.agenda.add(kindArrive, 0, int32(c), 0, 0)
+	}
+	return r, nil
+}
+
+// signal is what Config.Signal makes of the pools' seam for loads from outside.
+func (r *run) signal() func(backend, inFlight int) float64 {
+	switch r.cfg.Signal {
+	case Board:
+		r.board = make([]float64, r.cfg.Servers)
+		return func(b, _ int) float64 { return r.board[b] }
+	case WorkLeft:
+		return func(b, _ int) float64 { return r.servers[b].workLeft(r.now) }
+	}
+	return nil
+}
+
+// breath is the number of events after which a run looks whether it is to stop,
+// and lets other goroutines have the processor.
+const breath = 1 << 11
+
+// loop is the run: events in order, until nothing more arrives and all that was
+// counted is over.
+func (r *run) loop(ctx context.Context) error {
+	more := r.arrivals != nil
+	var arrival float64
+	if more {
+		arrival, more = r.nextArrival()
+	}
+	for n := 1; ; n++ {
+		if n%breath == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			runtime.Gosched()
+		}
+		e := r.agenda.next()
+		if more && (e == nil || arrival < e.at) {
+			r.moveTo(arrival)
+			if err := r.arrive(-1, int32(r.pickDispatcher())); err != nil {
+				return err
+			}
+			arrival, more = r.nextArrival()
+			continue
+		}
+		if e == nil || (r.open == 0 && !more && (r.cfg.Clients == 0 || r.over(e.at))) {
+			return nil
+		}
+		r.moveTo(e.at)
+		if err := r.happen(r.agenda.take()); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) moveTo(t float64) {
+	r.now = t
+	if r.limited {
+		r.clock.Store(int64(float64(t * r.unit)))
+	}
+}
+
+// over reports whether nothing arrives any more at time t.
+func (r *run) over(t float64) bool {
+	return t > r.cfg.Horizon || (r.cfg.Requests > 0 && r.arrived >= r.cfg.Requests)
+}
+
+func (r *run) nextArrival() (float64, bool) {
+	t, ok := r.arrivals()
+	return t, ok && !r.over(t)
+}
+
+func (r *run) pickDispatcher() int {
+	if len(r.lbs) == 1 {
+		return 0
+	}
+	return r.dispatcher.Intn(len(r.lbs))
+}
+
+// happen does one event.
+func (r *run) happen(e event) error {
+	switch e.kind() {
+	case kindChange:
+		if e.b == 1 {
+			a := &r.cfg.Actions[e.a]
+			if err := a.Do(r.pools); err != nil {
+				return fmt.Errorf("the action at %v: %w", a.At, err)
+			}
+			for d := range r.lines {
+				r.handOver(int32(d))
+			}
+			return nil
+		}
+		r.change(&r.cfg.Changes[e.a])
+	case kindDepart:
+		r.depart(e.a, e.b, e.gen)
+	case kindAnswer:
+		r.finish(e.a)
+	case kindReach:
+		r.accept(e.a)
+	case kindRefresh:
+		for i := range r.servers {
+			r.board[i] = float64(r.servers[i].jobs)
+		}
+		if next := float64(float64(e.b+1) * r.cfg.Refresh); !r.over(next) {
+			r.agenda.add(kindRefresh, next, 0, e.b+1, 0)
+		}
+	case kindSample:
+		q := make([]int32, len(r.servers))
+		for i := range r.servers {
+			q[i] = int32(r.servers[i].jobs)
+		}
+		r.queues = append(r.queues, q)
+		if next := float64(float64(e.b+1) * r.cfg.SampleEvery); !r.over(next) {
+			r.agenda.add(kindSample, next, 0, e.b+1, 0)
+		}
+	case kindGiveUp:
+		r.giveUp(e.a, e.gen)
+	case kindArrive:
+		if !r.over(e.at) {
+			return r.arrive(e.a, e.a%int32(len(r.lbs)))
+		}
+	}
+	return nil
+}
+
+func (r *run) at(i int32) *request { return &r.chunks[i>>chunkBits][i&(chunkSize-1)] }
+
+// newRequest returns the number of a place for a request.
+func (r *run) newRequest() int32 {
+	if len(r.free) == 0 {
+		base := int32(len(r.chunks)) << chunkBits
+		r.chunks = append(r.chunks, new([chunkSize]request))
+		for i := int32(chunkSize - 1); i >= 0; i-- {
+			r.free = append(r.free, base+i)
+		}
+	}
+	i := r.free[len(r.free)-1]
+	r.free = r.free[:len(r.free)-1]
+	return i
+}
+
+// arrive is one request of a client (-1: of an open loop) at a dispatcher.
+func (r *run) arrive(client, dispatcher int32) error {
+	r.arrived++
+	i := r.newRequest()
+	q := r.at(i)
+	q.number, q.arrived, q.client, q.pool, q.err = r.arrived, r.now, client, dispatcher, nil
+	q.work = r.cfg.Work.Draw(r.work)
+	if q.counted = r.now > r.cfg.Warmup || r.cfg.Warmup == 0; q.counted {
+		r.open++
+	}
+	if every := r.cfg.ProbeEvery; every > 0 && q.counted && r.arrived%int64(every) == 0 {
+		r.probe()
+	}
+	if r.limited {
+		r.leaseLimited(i, q)
+		return nil
+	}
+	q.lease, q.err = r.lbs[dispatcher].Lease(r.ctx)
+	r.leased(i, q)
+	return nil
+}
+
+// probe notes how many servers hold how many requests.
+func (r *run) probe() {
+	for i := range r.servers {
+		for k := range min(r.servers[i].jobs, TailDepth) {
+			r.tails[k]++
+		}
+	}
+	r.probes++
+}
+
+// leased goes on with a request that has its lease, or was refused one.
+func (r *run) leased(i int32, q *request) {
+	switch {
+	case q.err != nil:
+		if q.counted {
+			if errors.Is(q.err, context.Canceled) {
+				r.gaveUp++
+			} else {
+				r.refused++
+			}
+		}
+		r.leave(i, q, true)
+	case r.half > 0:
+		r.agenda.add(kindReach, r.now+r.half, i, 0, 0)
+	default:
+		r.accept(i)
+	}
+}
+
+// accept is a request reaching its server.
+func (r *run) accept(i int32) {
+	q := r.at(i)
+	n := int32(q.lease.Backend())
+	s := &r.servers[n]
+	s.jobs++
+	if q.counted {
+		r.sent[n]++
+		r.peak = max(r.peak, s.jobs)
+	}
+	if s.failing > 0 && r.failure.Unit() <= s.failing {
+		q.err = errFailed
+		q.work = float64(q.work * r.cfg.FailWork)
+	}
+	if len(s.idle) == 0 {
+		s.line.push(i)
+		s.queued += q.work
+		return
+	}
+	w := s.idle[len(s.idle)-1]
+	s.idle = s.idle[:len(s.idle)-1]
+	r.begin(s, n, w, i, q.work)
+}
+
+// begin lets a worker begin with a request.
+func (r *run) begin(s *server, n, w, i int32, work float64) {
+	wk := &s.workers[w]
+	wk.request, wk.busy, wk.left, wk.since = i, true, work, r.now
+	r.expect(s, n, w)
+}
+
+// expect puts the departure of a worker's request on the agenda.
+func (r *run) expect(s *server, n, w int32) {
+	wk := &s.workers[w]
+	wk.gen++
+	if s.speed > 0 {
+		r.agenda.add(kindDepart, r.now+wk.left/s.speed, n, w, wk.gen)
+	}
+}
+
+// depart is a worker finishing its request, if the agenda is right about that.
+func (r *run) depart(n, w int32, gen uint32) {
+	s := &r.servers[n]
+	wk := &s.workers[w]
+	if gen != wk.gen {
+		return // the speed has changed since
+	}
+	i := wk.request
+	s.jobs--
+	if s.line.size > 0 {
+		next := s.line.pop()
+		work := r.at(next).work
+		if s.line.size > 0 {
+			s.queued -= work
+		} else {
+			s.queued = 0 // exactly, whatever rounding has left
+		}
+		r.begin(s, n, w, next, work)
+	} else {
+		wk.busy = false
+		s.idle = append(s.idle, w)
+	}
+	if r.half > 0 {
+		r.agenda.add(kindAnswer, r.now+r.half, i, 0, 0)
+		return
+	}
+	r.finish(i)
+}
+
+// finish is the answer being back.
+func (r *run) finish(i int32) {
+	q := r.at(i)
+	q.lease.Done(q.err)
+	if q.counted {
+		r.end = r.now
+		if q.err != nil {
+			r.failed++
+		} else {
+			r.record(r.now - q.arrived)
+		}
+	}
+	pool := q.pool
+	r.leave(i, q, false)
+	if r.limited {
+		r.handOver(pool)
+	}
+}
+
+// leave ends a request and lets its client, if it has one, send the next.
+func (r *run) leave(i int32, q *request, refused bool) {
+	if q.counted {
+		r.open--
+	}
+	q.gen++
+	r.free = append(r.free, i)
+	if q.client < 0 {
+		return
+	}
+	pause := 0.0
+	switch {
+	case r.cfg.Think > 0:
+		pause = float64(r.think.Exp() * r.cfg.Think)
+	case refused:
+		pause = 1 // or it would ask again for ever at the same moment
+	}
+	r.agenda.add(kindArrive, r.now+pause, q.client, 0, 0)
+}
+
+// change puts a server into a new state. What its workers have done so far was
+// done at the old speed.
+func (r *run) change(c *Change) {
+	s := &r.servers[c.Server]
+	for w := range s.workers {
+		if wk := &s.workers[w]; wk.busy {
+			wk.left = max(wk.left-float64((r.now-wk.since)*s.speed), 0)
+			wk.since = r.now
+		}
+	}
+	s.speed, s.failing = c.Speed, c.Failing
+	for w := range s.workers {
+		if s.workers[w].busy {
+			r.expect(s, int32(c.Server), int32(w))
+		}
+	}
+}
+
+// Rate returns the arrivals a unit of time that use this share of the capacity of
+// so many workers of speed 1 by requests of mean work.
+func Rate(utilization float64, workers int, work Work) Poisson {
+	return Poisson(utilization * float64(workers) / work.Mean())
+}
