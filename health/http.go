@@ -1,0 +1,225 @@
+package health
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxBody is how much of an answer's body is read.
+const maxBody = 64 << 10
+
+// HTTP is a probe that passes when a GET request is answered with the expected
+// status, and the body has come in full or its first 64 KiB have. A redirect is
+// not followed: it is a status like any other. Every probe makes a connection of
+// its own and closes it, so it also shows that the backend still accepts; proxies
+// set in the environment are not used.
+type HTTP[T comparable] struct {
+	// Path is what is asked for, with a query if need be. A backend given as a
+	// URL with a path of its own has it put in front: "https://h:1/v2" and
+	// "/healthz" make https://h:1/v2/healthz. "": "/".
+	Path string
+
+	// Status is the status that passes, from 100 to 599. 0: all of 200 to 299.
+	Status int
+
+	// Host is the Host header and, with https, the name that the certificate is
+	// checked against, unless TLS.ServerName is set. "": those of the backend's
+	// address.
+	Host string
+
+	// Header is sent with every probe; it may replace the User-Agent, which is
+	// "evenkeel-health". nil: nothing more.
+	Header http.Header
+
+	// TLS is used for https. Where it is set, backends that name no scheme are
+	// probed by https. nil: the defaults of crypto/tls.
+	TLS *tls.Config
+
+	// Address gives the address of a backend: "host:port", "host" (port 80, or
+	// 443 if TLS is set) or a URL with http or https. nil: the backend itself,
+	// which must be a string, or have a String method that gives its address. An
+	// address that is none of these fails the probe.
+	Address func(backend T) string
+
+	// Dial makes the connections. nil: net.Dialer's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (p HTTP[T]) prepare() (func(context.Context, T) error, func(), error) {
+	address, err := addressOf(p.Address, "HTTP.Address")
+	if err != nil {
+		return nil, nil, err
+	}
+	path, err := p.path()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Status != 0 && (p.Status < 100 || p.Status > 599) {
+		return nil, nil, badConfig("HTTP.Status", "%d is not within 100 to 599", p.Status)
+	}
+	name, err := p.hostname()
+	if err != nil {
+		return nil, nil, err
+	}
+	scheme := "http"
+	secure := &tls.Config{}
+	if p.TLS != nil {
+		scheme, secure = "https", p.TLS.Clone()
+	}
+	if secure.ServerName == "" {
+		secure.ServerName = name
+	}
+	transport := &http.Transport{
+		DialContext:            dialFor(p.Dial),
+		TLSClientConfig:        secure,
+		ForceAttemptHTTP2:      true,
+		DisableKeepAlives:      true,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxBody,
+	}
+	header := p.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if _, set := header["User-Agent"]; !set {
+		header.Set("User-Agent", "evenkeel-health")
+	}
+	if err := checkHeader(transport, header); err != nil {
+		return nil, nil, err
+	}
+	run := func(ctx context.Context, backend T) error {
+		u, err := parseAddress(address(backend), scheme)
+		if err != nil {
+			return err
+		}
+		if u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("the backend's address %q is neither http nor https", u.Redacted())
+		}
+		login := u.User
+		u.User = nil
+		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+path.Path, strings.TrimSuffix(u.EscapedPath(), "/")+path.EscapedPath()
+		if path.RawQuery != "" {
+			u.RawQuery = path.RawQuery
+		}
+		req := (&http.Request{
+			Method: http.MethodGet, URL: u, Host: p.Host, Header: header.Clone(),
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}).WithContext(ofProbe(ctx))
+		if password, _ := login.Password(); login != nil {
+			req.SetBasicAuth(login.Username(), password)
+		}
+		if err := p.ask(transport, req); err != nil {
+			return fmt.Errorf("GET %v: %w", u, err)
+		}
+		return nil
+	}
+	return run, transport.CloseIdleConnections, nil
+}
+
+// path is Path, parsed.
+func (p HTTP[T]) path() (*url.URL, error) {
+	if p.Path == "" {
+		return &url.URL{Path: "/"}, nil
+	}
+	u, err := url.ParseRequestURI(p.Path)
+	if err != nil || !strings.HasPrefix(p.Path, "/") || strings.Contains(p.Path, "#") {
+		return nil, badConfig("HTTP.Path", "%q is not the path of a URL: it must begin with / and hold no #", p.Path)
+	}
+	return u, nil
+}
+
+// hostname is Host without its port.
+func (p HTTP[T]) hostname() (string, error) {
+	if p.Host == "" {
+		return "", nil
+	}
+	u, err := parseAddress(p.Host, "http")
+	if err != nil || u.Host != p.Host {
+		return "", badConfig("HTTP.Host", "%q is neither a host nor host:port", p.Host)
+	}
+	return u.Hostname(), nil
+}
+
+// checkHeader lets the transport itself judge the header, by a request that has
+// ended before it is made: what is wrong with it would else be seen probe by probe.
+func checkHeader(transport http.RoundTripper, header http.Header) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://host/", http.NoBody)
+	if err == nil {
+		req.Header = header
+		var resp *http.Response
+		if resp, err = transport.RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return badConfig("HTTP.Header", "%v", err)
+	}
+	return nil
+}
+
+// ask makes the request and judges the answer.
+func (p HTTP[T]) ask(transport http.RoundTripper, req *http.Request) error {
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch code := resp.StatusCode; {
+	case p.Status == 0 && code >= 200 && code <= 299, p.Status == code:
+	case code >= 300 && code <= 399 && resp.Header.Get("Location") != "":
+		return fmt.Errorf("status %s, want %s; the redirect to %q is not followed", resp.Status, p.wanted(), resp.Header.Get("Location"))
+	default:
+		return fmt.Errorf("status %s, want %s", resp.Status, p.wanted())
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil // what follows is no body
+	}
+	if _, err := io.CopyN(io.Discard, resp.Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("status %s, but its body broke off: %w", resp.Status, err)
+	}
+	return nil
+}
+
+func (p HTTP[T]) wanted() string {
+	if p.Status == 0 {
+		return "200 to 299"
+	}
+	return fmt.Sprint(p.Status)
+}
+
+// probeKey is where a request's context keeps the context of its probe.
+type probeKey struct{}
+
+// ofProbe returns ctx with itself to be found in it. The transport dials with a
+// context that has the values of the request's but does not end with it, since
+// another request may want the connection. A probe's connection is for nobody
+// else, so it must end with the probe, while it is being made too.
+func ofProbe(ctx context.Context) context.Context {
+	return context.WithValue(ctx, probeKey{}, ctx)
+}
+
+// dialFor returns dial bound to the probe: the connection is closed when the
+// probe's context ends, which it does at the latest when the probe has.
+func dialFor(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		probe := ctx.Value(probeKey{}).(context.Context)
+		conn, err := dial(probe, network, address)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(probe, func() { _ = conn.Close() })
+		return conn, nil
+	}
+}
