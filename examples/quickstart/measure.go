@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/lbhttp"
 	"github.com/evenkeel-go/evenkeel/p2c"
 	"github.com/evenkeel-go/evenkeel/random"
 	"github.com/evenkeel-go/evenkeel/roundrobin"
@@ -65,30 +66,39 @@ func measure(ctx context.Context, policy string, servers *fleet, opt options, co
 	if err != nil {
 		return result{}, err
 	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: opt.workers}, Timeout: opt.timeout}
-	defer client.CloseIdleConnections()
-
 	r := result{policy: policy, asked: opt.requests, sent: map[string]int{}}
 	var mu sync.Mutex // guards r
+
+	// A program that needs no count of its own says lbhttp.NewTransport(lb).
+	transport, err := lbhttp.NewWith(lb, lbhttp.Config{Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {
+		outcome := lbhttp.DefaultOutcome(a)
+		if outcome != evenkeel.OutcomeNeutral { // neutral: cut off by Ctrl-C
+			mu.Lock()
+			r.sent[a.Backend]++
+			mu.Unlock()
+		}
+		return outcome
+	}})
+	if err != nil {
+		return result{}, err
+	}
+	client := &http.Client{Transport: transport, Timeout: opt.timeout}
+	defer client.CloseIdleConnections()
+
 	one := func() {
 		began := time.Now()
-		var server string
-		err := evenkeel.Do(ctx, lb, func(ctx context.Context, backend string) error {
-			server = backend
-			return get(ctx, client, backend)
-		})
+		err := get(ctx, client, "http://quickstart") // the name of the service; lb finds the server
 		took := time.Since(began)
 		mu.Lock()
 		defer mu.Unlock()
-		if ctx.Err() != nil && err != nil {
+		switch {
+		case err == nil:
+			r.times = append(r.times, took)
+		case ctx.Err() != nil:
 			return
-		}
-		r.sent[server]++
-		if err != nil {
+		default:
 			r.failed++
 			r.lastErr = plain(err)
-		} else {
-			r.times = append(r.times, took)
 		}
 		count()
 	}
@@ -104,9 +114,13 @@ func measure(ctx context.Context, policy string, servers *fleet, opt options, co
 		})
 	}
 	workers.Wait()
-	r.took = time.Since(began)
-	slices.Sort(r.times)
-	return r, nil
+	mu.Lock() // an attempt that timed out may come to its end later
+	defer mu.Unlock()
+	done := r
+	done.took = time.Since(began)
+	done.sent = maps.Clone(r.sent)
+	slices.Sort(done.times)
+	return done, nil
 }
 
 // failures is an error if requests have failed.
