@@ -101,8 +101,8 @@ const unsaid Outcome = -1
 
 // A Dispatcher is a pool together with the policy that picks from it; many may
 // share one pool. The policy packages embed one in their Balancer. It implements
-// Balancer. The zero Dispatcher, like one made from a nil pool, refuses every
-// call with an error that matches ErrNil.
+// Balancer. The zero Dispatcher, like one made from a nil or zero pool, refuses
+// every call with an error that matches ErrNil.
 type Dispatcher[T comparable] struct {
 	pool   *Pool[T]
 	policy Policy
@@ -110,6 +110,9 @@ type Dispatcher[T comparable] struct {
 
 // NewDispatcher binds policy to pool.
 func NewDispatcher[T comparable](pool *Pool[T], policy Policy) Dispatcher[T] {
+	if pool != nil && pool.snap.Load() == nil {
+		pool = nil // the zero Pool, which is as good as none
+	}
 	return Dispatcher[T]{pool: pool, policy: policy}
 }
 

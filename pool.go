@@ -121,9 +121,6 @@ func checkWeight[T comparable](b T, w float64) error {
 }
 
 func (p *Pool[T]) replace(list []Weighted[T]) error {
-	if p.index == nil {
-		return errZeroPool
-	}
 	seen := make(map[T]struct{}, len(list))
 	for _, b := range list {
 		if b.Backend != b.Backend {
@@ -213,6 +210,9 @@ func (p *Pool[T]) newMember(b T) *member[T] {
 // wakes those who wait and delivers the events. An error of f is returned; f must
 // then have changed nothing.
 func (p *Pool[T]) change(f func(now time.Duration) error) error {
+	if p.index == nil {
+		return errZeroPool
+	}
 	p.mu.Lock()
 	now := p.elapsed()
 	err := f(now)
@@ -377,7 +377,11 @@ func (p *Pool[T]) Leaving() iter.Seq2[T, Stats] {
 }
 
 func (p *Pool[T]) yieldStats(yield func(T, Stats) bool, members func() []*member[T]) {
-	if s := p.snap.Load(); s != nil && s.due != 0 {
+	s := p.snap.Load()
+	if s == nil {
+		return // the zero Pool
+	}
+	if s.due != 0 {
 		p.upToDate(s)
 	}
 	p.deliver()
