@@ -259,10 +259,7 @@ func (l *line[T]) serve(p *Pool[T]) {
 			w = next
 			continue
 		}
-		s := p.snap.Load()
-		if s.due != 0 {
-			s = p.upToDate(s)
-		}
+		s := p.upToDate(p.snap.Load())
 		if !l.hopeful(s, w) {
 			l.settle(w, fateNobody)
 			w = next

@@ -52,7 +52,7 @@ func (p *Pool[T]) hold(m *member[T], now time.Duration) {
 	var list []*slot
 	if old := p.debtors.Load(); old != nil {
 		for _, s := range *old {
-			if s == &m.slot {
+			if s == m.slot {
 				return
 			}
 			if s.held.Load() > 0 {
@@ -60,7 +60,7 @@ func (p *Pool[T]) hold(m *member[T], now time.Duration) {
 			}
 		}
 	}
-	list = append(list, &m.slot)
+	list = append(list, m.slot)
 	p.debtors.Store(&list)
 }
 

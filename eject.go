@@ -1,7 +1,6 @@
 package evenkeel
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -278,5 +277,3 @@ func (p *Pool[T]) takeOut(m *member[T], now time.Duration, reason error) {
 	m.newEra()
 	p.forgive(m)
 }
-
-var errZeroPool = errors.New("evenkeel: the pool was not made by NewPool")

@@ -125,5 +125,6 @@ func unknown[T comparable](b T) error {
 var (
 	errNilContext = fmt.Errorf("%w: the context is nil; pass context.Background() if there is none", ErrNil)
 	errNoPool     = fmt.Errorf("%w: the balancer has no pool; make it with New and the pool that NewPool returned", ErrNil)
+	errZeroPool   = fmt.Errorf("%w: the pool was not made by NewPool", ErrNil)
 	errNilDo      = fmt.Errorf("%w: Do needs a balancer and a function", ErrNil)
 )

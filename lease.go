@@ -108,8 +108,11 @@ type Dispatcher[T comparable] struct {
 	policy Policy
 }
 
-// NewDispatcher binds policy to pool.
+// NewDispatcher binds policy to pool, which NewPool must have made.
 func NewDispatcher[T comparable](pool *Pool[T], policy Policy) Dispatcher[T] {
+	if pool != nil && pool.snap.Load() == nil {
+		pool = nil // a zero Pool: refused with the same error
+	}
 	if pool != nil && pool.snap.Load() == nil {
 		pool = nil // the zero Pool, which is as good as none
 	}
@@ -123,29 +126,18 @@ func (d *Dispatcher[T]) Pool() *Pool[T] { return d.pool }
 // own counting, or none: two picks in a row see the same loads. It never blocks
 // and pays no heed to Config.MaxInFlight. The error matches ErrNoBackends or
 // ErrNil.
-func (d *Dispatcher[T]) Pick() (T, error) {
-	s, err := d.current()
-	if err != nil {
-		var zero T
-		return zero, err
+func (d *Dispatcher[T]) Pick() (backend T, err error) {
+	if d.pool == nil || d.policy == nil {
+		return backend, errNoPool
+	}
+	s := d.pool.snap.Load()
+	if !s.calm {
+		if s = d.pool.upToDate(s); len(s.in) == 0 {
+			return backend, s.none
+		}
 	}
 	i, _ := d.policy.Choose(View{&s.candidates})
 	return s.in[i].backend, nil
-}
-
-// current returns the snapshot to pick from, with at least one backend in it.
-func (d *Dispatcher[T]) current() (*snapshot[T], error) {
-	if d.pool == nil || d.policy == nil {
-		return nil, errNoPool
-	}
-	s := d.pool.snap.Load()
-	if s.due != 0 {
-		s = d.pool.upToDate(s)
-	}
-	if len(s.in) == 0 {
-		return nil, s.none
-	}
-	return s, nil
 }
 
 // Lease chooses a backend and counts one call in flight there until the lease

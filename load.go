@@ -9,9 +9,10 @@ import (
 // in for one that is negative or NaN.
 const MaxLoad = 1e18
 
-// A slot is the part of a member that picks read and calls write, kept apart
-// from the member's type so that policies need not be generic, and filled up to
-// two cache lines so that neighbours do not slow each other down.
+// A slot is the part of a member that picks read and calls write. It is apart from
+// the member, so that policies need not be generic; it fills one cache line, so
+// that neighbours do not slow each other down; and those made together lie side
+// by side, so that a scan reads memory in order.
 type slot struct {
 	// word is what a pick looks at and counts in, in one piece, so that a change
 	// of either half is seen: the upper 32 bits number the leases begun (the
@@ -34,11 +35,26 @@ type slot struct {
 	// and InFlight takes them off again.
 	held atomic.Int32
 
-	limit     atomic.Int64  // most calls in flight; 0: no limit
+	limit     atomic.Int32  // most calls in flight; 0: no limit
 	badSignal atomic.Uint64 // values of the user's signal that were out of range
-	debt      debt
+	debt      *debt
 
-	_ [56]byte
+	_ [8]byte
+}
+
+// newSlots returns a function that gives new slots, n or so of them from one piece
+// of memory.
+func newSlots(n int) func() *slot {
+	var chunk []slot
+	return func() *slot {
+		if len(chunk) == 0 {
+			chunk = make([]slot, max(n, 1))
+		}
+		s := &chunk[0]
+		chunk = chunk[1:]
+		s.debt = new(debt)
+		return s
+	}
 }
 
 const oneStart = 1 << 32
@@ -75,7 +91,7 @@ func (s *slot) countBelow() (start uint32, ok bool) {
 	limit := s.limit.Load()
 	for {
 		w := s.word.Load()
-		if limit > 0 && int64(booked(w))-int64(s.held.Load()) >= limit {
+		if limit > 0 && booked(w)-int(s.held.Load()) >= int(limit) {
 			return 0, false
 		}
 		if s.word.CompareAndSwap(w, w+oneStart+1) {

@@ -115,24 +115,55 @@ func (v View) Least(u uint64) (int, Load) {
 		}
 		u = stream.Next()
 	}
-	var (
-		best Load
-		at   int
-		tied float64 // weight of the tied ones so far
-	)
-	for i := range v.c.slots {
+	if v.c.plain {
+		return v.c.leastCount(u)
+	}
+	at, best, tied := 0, v.Load(0), v.Weight(0) // tied: the weight of the tied ones so far
+	for i := 1; i < v.Len(); i++ {
 		l := v.Load(i)
 		switch {
-		case i == 0 || l.Less(best):
-			best, at, tied = l, i, v.Weight(i)
+		case l.Less(best):
+			at, best, tied = i, l, v.Weight(i)
 		case l.Equal(best):
 			tied += v.Weight(i)
 			if draw.Unit(stream.Next())*tied < v.Weight(i) {
-				best, at = l, i
+				at, best = i, l
 			}
 		}
 	}
 	return at, best
+}
+
+// leastCount is Least where the load is the count. It counts the ties in a first
+// pass and draws one of them in a second, which is faster than a draw for each.
+func (c *candidates) leastCount(u uint64) (int, Load) {
+	at, best, tied := 0, c.slots[0].word.Load(), 1
+	for i, s := range c.slots[1:] {
+		w := s.word.Load()
+		if uint32(w) > uint32(best) {
+			continue
+		}
+		if uint32(w) == uint32(best) {
+			tied++
+			continue
+		}
+		at, best, tied = i+1, w, 1
+	}
+	if tied == 1 {
+		return at, Load{float64(uint32(best)), best}
+	}
+	skip := draw.Index(u, tied)
+	for i, s := range c.slots {
+		w := s.word.Load()
+		if uint32(w) != uint32(best) {
+			continue
+		}
+		at, best = i, w // stays, should others have been taken meanwhile
+		if skip--; skip < 0 {
+			break
+		}
+	}
+	return at, Load{float64(uint32(best)), best}
 }
 
 func (c *candidates) drawTwoWeighted(u uint64) (i, j int) {

@@ -39,7 +39,7 @@ type Pool[T comparable] struct {
 // member is one backend of one pool, from the time it is added until it has been
 // removed and its last lease has ended.
 type member[T comparable] struct {
-	slot
+	*slot
 	backend T
 	pool    *Pool[T]
 	id      uint64
@@ -145,11 +145,12 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		}
 		stayed := len(p.members) > 0
 		p.members = make([]*member[T], 0, len(list))
+		slots := newSlots(len(list) - len(p.index))
 		var fresh []*member[T]
 		for _, b := range list {
 			m, known := p.index[b.Backend]
 			if !known {
-				m = p.newMember(b.Backend)
+				m = p.newMember(b.Backend, slots())
 				fresh = append(fresh, m)
 			}
 			m.removed = false
@@ -188,8 +189,8 @@ func (m *member[T]) bound(now time.Duration) bool {
 // lastID numbers the members and versions of all pools of the process.
 var lastID atomic.Uint64
 
-func (p *Pool[T]) newMember(b T) *member[T] {
-	m := &member[T]{backend: b, pool: p, id: lastID.Add(1)}
+func (p *Pool[T]) newMember(b T, s *slot) *member[T] {
+	m := &member[T]{slot: s, backend: b, pool: p, id: lastID.Add(1)}
 	m.weight = 1
 	m.ramp.step = rampSteps
 	m.word.Store(oneStart) // so that it is not 0: see Load
@@ -210,6 +211,9 @@ func (p *Pool[T]) newMember(b T) *member[T] {
 // wakes those who wait and delivers the events. An error of f is returned; f must
 // then have changed nothing.
 func (p *Pool[T]) change(f func(now time.Duration) error) error {
+	if p.index == nil {
+		return errZeroPool
+	}
 	if p.index == nil {
 		return errZeroPool
 	}
@@ -381,9 +385,7 @@ func (p *Pool[T]) yieldStats(yield func(T, Stats) bool, members func() []*member
 	if s == nil {
 		return // the zero Pool
 	}
-	if s.due != 0 {
-		p.upToDate(s)
-	}
+	p.upToDate(s)
 	p.deliver()
 	p.mu.Lock()
 	now := p.elapsed()

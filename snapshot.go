@@ -85,11 +85,11 @@ func (p *Pool[T]) publish() {
 	p.snap.Store(s)
 }
 
-func (m *member[T]) limitOf(most int) int64 {
+func (m *member[T]) limitOf(most int) int32 {
 	if most == 0 {
 		return 0
 	}
-	return int64(math.Min(math.Max(math.Floor(float64(most)*m.weight), 1), math.MaxInt32))
+	return int32(math.Min(math.Max(math.Floor(float64(most)*m.weight), 1), math.MaxInt32))
 }
 
 // weigh fills in what policies see of s.in.
@@ -100,7 +100,7 @@ func (s *snapshot[T]) weigh(signal func(T, int) float64) {
 	weights := make([]float64, n)
 	heaviest := 0.0
 	for i, m := range s.in {
-		s.slots[i], s.ids[i] = &m.slot, m.id
+		s.slots[i], s.ids[i] = m.slot, m.id
 		weights[i] = m.weight * m.ramp.share()
 		heaviest = math.Max(heaviest, weights[i])
 	}
@@ -160,6 +160,9 @@ func (s *snapshot[T]) only(keep func(*member[T]) bool) (*candidates, []*member[T
 // snapshot to use. It does not wait for the lock: who holds it is about to
 // publish anyway.
 func (p *Pool[T]) upToDate(s *snapshot[T]) *snapshot[T] {
+	if s.due == 0 {
+		return s
+	}
 	now := p.elapsed()
 	if now < s.due || !p.mu.TryLock() {
 		return s
@@ -176,13 +179,7 @@ func (p *Pool[T]) upToDate(s *snapshot[T]) *snapshot[T] {
 // races that were lost.
 func (p *Pool[T]) lease(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
 	for look := 1; ; look++ {
-		s := p.snap.Load()
-		if s == nil {
-			return nil, 0, errZeroPool
-		}
-		if s.due != 0 {
-			s = p.upToDate(s)
-		}
+		s := p.upToDate(p.snap.Load())
 		if len(s.trials) > 0 {
 			if m, start, ok := p.takeTrial(s, tried); ok {
 				return m, start, nil

@@ -64,10 +64,9 @@ func Two(u uint64, n int) (i, j int) {
 	hi, rest := bits.Mul64(u, uint64(n))
 	lo, _ := bits.Mul64(rest, uint64(n-1))
 	i, j = int(hi), int(lo)
-	if j >= i {
-		j++ // step over i: j is one of the n-1 others
-	}
-	return i, j
+	// j is one of the n-1 others: step over i if j >= i. Without a branch, for no
+	// processor can foresee it.
+	return i, j + 1 + (j-i)>>(bits.UintSize-1)
 }
 
 // Unit maps a draw to a float64 in [0, 1).
