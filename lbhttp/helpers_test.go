@@ -1,0 +1,272 @@
+package lbhttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/lbhttp"
+	"github.com/evenkeel-go/evenkeel/sqf"
+)
+
+// server is an HTTP server on a loopback socket that counts.
+type server struct {
+	*httptest.Server
+	addr     string
+	opened   atomic.Int64 // connections, ever
+	open     atomic.Int64 // connections now
+	arrivals atomic.Int64 // requests
+}
+
+func serve(t testing.TB, h http.HandlerFunc) *server { return start(t, h, (*httptest.Server).Start) }
+
+// serveTLS speaks HTTP/2 too.
+func serveTLS(t testing.TB, h http.HandlerFunc) *server {
+	return start(t, h, func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() })
+}
+
+func start(t testing.TB, h http.HandlerFunc, begin func(*httptest.Server)) *server {
+	s := &server{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.arrivals.Add(1)
+		h(w, r)
+	}))
+	s.Config.ErrorLog = quiet
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.opened.Add(1)
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
+	begin(s.Server)
+	s.addr = s.Listener.Addr().String()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func text(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s) }
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(code)
+	}
+}
+
+// reset takes the request and drops the connection.
+func reset(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	panic(http.ErrAbortHandler)
+}
+
+// refused is the address of a port that nobody listens on.
+func refused(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	require.NoError(t, l.Close())
+	return addr
+}
+
+// calm is a pool set-up that leaves out what a test is not about.
+var calm = evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}, SlowStart: evenkeel.SlowStart{Off: true}}
+
+func newPool(t testing.TB, cfg evenkeel.Config, backends ...string) *evenkeel.Pool[string] {
+	pool, err := evenkeel.NewPool(cfg, backends...)
+	require.NoError(t, err)
+	return pool
+}
+
+// first is the policy of tests that must know who is tried first: the first of
+// the list that may be taken.
+type first struct{ then func() }
+
+func (p first) Choose(evenkeel.View) (int, evenkeel.Load) {
+	if p.then != nil {
+		p.then()
+	}
+	return 0, evenkeel.Load{}
+}
+
+func firstOf(pool *evenkeel.Pool[string]) *evenkeel.Dispatcher[string] {
+	d := evenkeel.NewDispatcher(pool, first{})
+	return &d
+}
+
+func newTransport(t testing.TB, lb lbhttp.Balancer, cfg lbhttp.Config) *lbhttp.Transport {
+	tr, err := lbhttp.NewWith(lb, cfg)
+	require.NoError(t, err)
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// client is a client over a pool with the shortest-queue policy.
+func client(t testing.TB, pool *evenkeel.Pool[string], cfg lbhttp.Config) *http.Client {
+	return &http.Client{Transport: newTransport(t, sqf.New(pool), cfg)}
+}
+
+func body(t testing.TB, resp *http.Response, err error) string {
+	t.Helper()
+	require.NoError(t, err)
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return string(b)
+}
+
+func request(t testing.TB, ctx context.Context, method, url string, b io.Reader) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, method, url, b)
+	require.NoError(t, err)
+	return req
+}
+
+// assertIdle checks that nothing is left in flight.
+func assertIdle(t testing.TB, pool *evenkeel.Pool[string]) {
+	t.Helper()
+	for b, s := range pool.All() {
+		assert.Zero(t, s.InFlight, "in flight on %s", b)
+	}
+	for b := range pool.Leaving() {
+		assert.Fail(t, "still in flight on a backend that was removed", b)
+	}
+}
+
+func stats(t testing.TB, pool *evenkeel.Pool[string], backend string) evenkeel.Stats {
+	t.Helper()
+	for b, s := range pool.All() {
+		if b == backend {
+			return s
+		}
+	}
+	require.Fail(t, "no such backend", backend)
+	return evenkeel.Stats{}
+}
+
+// roundTripper is a base made from a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func answer(r *http.Request, code int, b io.ReadCloser) *http.Response {
+	return &http.Response{StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: b, ContentLength: -1, Request: r}
+}
+
+// memNet is a network in memory, for tests on virtual time.
+type memNet struct {
+	mu    sync.Mutex
+	hosts map[string]*memListener
+	dials map[string]int
+	black map[string]bool // dials there get no answer
+}
+
+func newMemNet() *memNet {
+	return &memNet{hosts: map[string]*memListener{}, dials: map[string]int{}, black: map[string]bool{}}
+}
+
+type memListener struct {
+	addr  memAddr
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+type memAddr string
+
+func (a memAddr) Network() string { return "mem" }
+func (a memAddr) String() string  { return string(a) }
+
+func (l *memListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *memListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *memListener) Addr() net.Addr { return l.addr }
+
+func (n *memNet) listen(addr string) *memListener {
+	l := &memListener{addr: memAddr(addr), conns: make(chan net.Conn), done: make(chan struct{})}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hosts[addr] = l
+	return l
+}
+
+// serve starts a plain HTTP server; the result stops it.
+func (n *memNet) serve(addr string, h http.HandlerFunc) (stop func()) {
+	s := &http.Server{Handler: h, ErrorLog: quiet}
+	l := n.listen(addr)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	return func() { _ = s.Close(); <-done }
+}
+
+func (n *memNet) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+	n.mu.Lock()
+	n.dials[addr]++
+	l, black := n.hosts[addr], n.black[addr]
+	n.mu.Unlock()
+	fail := func(err error) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: memAddr(addr), Err: err}
+	}
+	if black {
+		<-ctx.Done()
+		return fail(ctx.Err())
+	}
+	if l == nil {
+		return fail(syscall.ECONNREFUSED)
+	}
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.done:
+		return fail(syscall.ECONNREFUSED)
+	case <-ctx.Done():
+		return fail(ctx.Err())
+	}
+}
+
+// base is a transport over the network whose dials take at most timeout.
+func (n *memNet) base(timeout time.Duration) *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, timeout, errDialTimeout)
+			defer cancel()
+		}
+		c, err := n.dial(ctx, network, addr)
+		if err != nil && errors.Is(context.Cause(ctx), errDialTimeout) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: memAddr(addr), Err: errDialTimeout}
+		}
+		return c, err
+	}}
+}
+
+var errDialTimeout error = dialTimeout{}
+
+type dialTimeout struct{}
+
+func (dialTimeout) Error() string   { return "i/o timeout" }
+func (dialTimeout) Timeout() bool   { return true }
+func (dialTimeout) Temporary() bool { return true }
