@@ -68,3 +68,12 @@ func (b *budget) spend(now time.Time) bool {
 	b.buckets[at(second)].retries++
 	return true
 }
+
+// refund puts back what was spent on a retry that found no backend.
+func (b *budget) refund() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := &b.buckets[int64(b.rolled/time.Second)%budgetSeconds]; c.retries >= 1 {
+		c.retries--
+	}
+}

@@ -270,3 +270,18 @@ type dialTimeout struct{}
 func (dialTimeout) Error() string   { return "i/o timeout" }
 func (dialTimeout) Timeout() bool   { return true }
 func (dialTimeout) Temporary() bool { return true }
+
+type httptestServer = httptest.Server
+
+// slammer drops every connection as soon as it is made.
+type slammer struct{ net.Listener }
+
+func (s slammer) Accept() (net.Conn, error) {
+	for {
+		c, err := s.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		_ = c.Close()
+	}
+}

@@ -182,6 +182,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			next.lease, lerr = t.except.LeaseExcept(a.caller.Context(), tried...)
 		}
 		if lerr != nil {
+			t.budget.refund()
 			if body != nil {
 				_ = body.Close()
 			}

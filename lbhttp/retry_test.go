@@ -1,0 +1,511 @@
+package lbhttp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/lbhttp"
+	"github.com/evenkeel-go/evenkeel/sqf"
+)
+
+// echo answers with what it was sent.
+func echo(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
+
+func TestF101BlackholedDials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		n.black["a:80"] = true
+		defer n.serve("b:80", text("hello"))()
+		pool := newPool(t, calm, "a", "b")
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(200 * time.Millisecond)})
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				begun := time.Now()
+				resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+				body(t, resp, err)
+				assert.LessOrEqual(t, time.Since(begun), 200*time.Millisecond, "one dial timeout, never two")
+			})
+		}
+		wg.Wait()
+		assertIdle(t, pool)
+		tr.CloseIdleConnections()
+	})
+}
+
+func TestF102NoBackendTwice(t *testing.T) {
+	for _, attempts := range []int{3, 5} {
+		var order []string
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			order = append(order, r.URL.Host)
+			return answer(r, 503, io.NopCloser(strings.NewReader("busy at "+r.URL.Host))), nil
+		})
+		pool := newPool(t, calm, "a", "b", "c")
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base, Retry: lbhttp.Retry{Attempts: attempts, Statuses: []int{503}}})
+		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		got := body(t, resp, err)
+		assert.ElementsMatch(t, []string{"a", "b", "c"}, order, "each once, then it stops, also with %d attempts", attempts)
+		assert.Equal(t, "busy at "+order[2], got, "the last answer stands, and can be read")
+		assertIdle(t, pool)
+	}
+}
+
+func TestF104TwoServicesStayApart(t *testing.T) {
+	a, b, c, d := serve(t, status(503)), serve(t, status(503)), serve(t, text("2")), serve(t, text("2"))
+	conns := lbhttp.NewConns(nil) // even over the same connections
+	one := &http.Client{Transport: newTransport(t, sqf.New(newPool(t, calm, a.addr, b.addr)), lbhttp.Config{Base: conns, Retry: lbhttp.Retry{Statuses: []int{503}}})}
+	two := &http.Client{Transport: newTransport(t, sqf.New(newPool(t, calm, c.addr, d.addr)), lbhttp.Config{Base: conns})}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				resp, err := one.Get("http://one/")
+				if assert.NoError(t, err) {
+					assert.Equal(t, 503, resp.StatusCode)
+					_ = resp.Body.Close()
+				}
+				resp, err = two.Get("http://two/")
+				if assert.NoError(t, err) {
+					_ = resp.Body.Close()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.EqualValues(t, 200, c.arrivals.Load()+d.arrivals.Load())
+	assert.GreaterOrEqual(t, a.arrivals.Load()+b.arrivals.Load(), int64(200))
+}
+
+func TestF106PostAfterTheServerClosedTheConnection(t *testing.T) {
+	var got []int
+	var mu sync.Mutex
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			got = append(got, len(b))
+		}
+	})
+	pool := newPool(t, calm, s.addr)
+	c := client(t, pool, lbhttp.Config{})
+	payload := strings.Repeat("x", 628)
+	for range 50 {
+		req := request(t, t.Context(), "POST", "http://svc/", strings.NewReader(payload))
+		was := req.Body
+		resp, err := c.Do(req)
+		assert.Same(t, req.URL, req.URL)
+		assert.Equal(t, was, req.Body, "the request is as it was")
+		if err == nil {
+			body(t, resp, nil)
+		}
+		s.CloseClientConnections()
+	}
+	for _, n := range got {
+		assert.Equal(t, 628, n, "whole or not at all")
+	}
+	assert.NotEmpty(t, got)
+	assertIdle(t, pool)
+}
+
+// closeOnce fails on a read after Close and counts closes, as a body that came
+// from GetBody too.
+type closeOnce struct {
+	io.Reader
+	closed atomic.Int64
+}
+
+func (b *closeOnce) Read(p []byte) (int, error) {
+	if b.closed.Load() > 0 {
+		return 0, errors.New("read after close")
+	}
+	return b.Reader.Read(p)
+}
+func (b *closeOnce) Close() error { b.closed.Add(1); return nil }
+
+func TestF107DialErrorWithABody(t *testing.T) {
+	for _, getBody := range []bool{true, false} {
+		s := serve(t, echo)
+		pool := newPool(t, calm, refused(t), s.addr)
+		tr := newTransport(t, firstOf(pool), lbhttp.Config{})
+		var copies []*closeOnce
+		fresh := func() (io.ReadCloser, error) {
+			b := &closeOnce{Reader: strings.NewReader("payload")}
+			copies = append(copies, b)
+			return b, nil
+		}
+		req := request(t, t.Context(), "POST", "http://svc/", must(fresh()))
+		req.ContentLength = 7
+		if getBody {
+			req.GetBody = fresh
+		}
+		resp, err := tr.RoundTrip(req)
+		assert.Equal(t, "payload", body(t, resp, err))
+		for i, b := range copies {
+			assert.EqualValues(t, 1, b.closed.Load(), "copy %d, GetBody %v", i, getBody)
+		}
+		if getBody {
+			assert.Len(t, copies, 2)
+		} else {
+			assert.Len(t, copies, 1, "nothing was read of it: it is sent after all")
+		}
+	}
+}
+
+// drained is a response body that counts what is done to it.
+type drained struct {
+	io.Reader
+	sawEOF bool
+	closes atomic.Int64
+}
+
+func (d *drained) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	d.sawEOF = d.sawEOF || err == io.EOF
+	return n, err
+}
+func (d *drained) Close() error { d.closes.Add(1); return nil }
+
+func TestF109ReplayForAStatus(t *testing.T) {
+	var left []*drained
+	var got []string
+	base := roundTripper(func(r *http.Request) (*http.Response, error) {
+		b, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		got = append(got, string(b))
+		if len(got) < 3 {
+			d := &drained{Reader: strings.NewReader(strings.Repeat("x", 1000))}
+			left = append(left, d)
+			return answer(r, 429, d), nil
+		}
+		return answer(r, 200, io.NopCloser(strings.NewReader("done"))), nil
+	})
+	pool := newPool(t, calm, "a", "b", "c")
+	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base, Retry: lbhttp.Retry{Statuses: []int{429}}})
+	resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "http://svc/", strings.NewReader("payload")))
+	assert.Equal(t, "done", body(t, resp, err))
+	assert.Equal(t, []string{"payload", "payload", "payload"}, got)
+	require.Len(t, left, 2)
+	for _, d := range left {
+		assert.True(t, d.sawEOF, "drained")
+		assert.EqualValues(t, 1, d.closes.Load())
+	}
+
+	// Without the code in Config nothing of this happens.
+	got, left = nil, nil
+	tr = newTransport(t, sqf.New(pool), lbhttp.Config{Base: base})
+	resp, err = tr.RoundTrip(request(t, t.Context(), "POST", "http://svc/", strings.NewReader("payload")))
+	body(t, resp, err)
+	assert.Equal(t, 429, resp.StatusCode)
+	assert.Len(t, got, 1)
+}
+
+// A response that does not end is not waited for.
+func TestDrainingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(503)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})()
+		defer n.serve("b:80", text("hello"))()
+		pool := newPool(t, calm, "a", "b")
+		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0), Retry: lbhttp.Retry{Statuses: []int{503}}})
+		begun := time.Now()
+		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		assert.Equal(t, "hello", body(t, resp, err))
+		assert.LessOrEqual(t, time.Since(begun), 50*time.Millisecond)
+		tr.CloseIdleConnections()
+	})
+}
+
+// There is no hook that turns a last response into an error, so its body is
+// always the caller's to close (F111); what is closed leaves nothing behind.
+func TestF111TheLastReplyIsTheCallers(t *testing.T) {
+	a, b, c := serve(t, status(503)), serve(t, status(503)), serve(t, status(503))
+	pool := newPool(t, calm, a.addr, b.addr, c.addr)
+	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Retry: lbhttp.Retry{Statuses: []int{503}, PerSecond: 1000}})
+	for range 20 {
+		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		body(t, resp, err)
+		assert.Equal(t, 503, resp.StatusCode)
+	}
+	assertIdle(t, pool)
+	tr.CloseIdleConnections()
+	for _, s := range []*server{a, b, c} {
+		assert.EqualValues(t, 20, s.arrivals.Load())
+		assert.LessOrEqual(t, s.opened.Load(), int64(1), "connections are used again: the replies were drained")
+		require.Eventually(t, func() bool { return s.open.Load() == 0 }, 10*time.Second, time.Millisecond)
+	}
+}
+
+func TestF112PostIsNotSentTwice(t *testing.T) {
+	for _, serve := range []func(testing.TB, http.HandlerFunc) *server{serve, serveTLS} {
+		a, b := serve(t, reset), serve(t, reset)
+		pool := newPool(t, calm, a.URL, b.URL)
+		c := client(t, pool, lbhttp.Config{Base: a.Client().Transport})
+		arrivals := func() int64 { return a.arrivals.Swap(0) + b.arrivals.Swap(0) }
+
+		_, err := c.Post("http://example.com/", "text/plain", strings.NewReader("payload"))
+		require.Error(t, err)
+		assert.ErrorContains(t, err, "the request may have been received, and POST is not idempotent")
+		assert.EqualValues(t, 1, arrivals())
+
+		req := request(t, t.Context(), "POST", "http://example.com/", strings.NewReader("payload"))
+		req.Header.Set("Idempotency-Key", "1")
+		_, err = c.Do(req)
+		require.Error(t, err)
+		assert.ErrorContains(t, err, "no further attempt")
+		assert.EqualValues(t, 2, arrivals(), "marked as idempotent: once on each")
+
+		for _, method := range []string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"} {
+			_, err = c.Do(request(t, t.Context(), method, "http://example.com/", nil))
+			require.Error(t, err)
+			assert.EqualValues(t, 2, arrivals(), method)
+		}
+		_, err = c.Do(request(t, t.Context(), "PATCH", "http://example.com/", nil))
+		require.Error(t, err)
+		assert.EqualValues(t, 1, arrivals(), "PATCH")
+		assertIdle(t, pool)
+	}
+}
+
+// A POST is tried again if its backend refuses the connection, or drops it before
+// the TLS handshake is done: nothing was sent.
+func TestPostIsTriedAgainIfNotSent(t *testing.T) {
+	good := serveTLS(t, echo)
+	shut := start(t, text("never"), func(s *httptestServer) { s.Listener = slammer{s.Listener}; s.Start() })
+	for _, first := range []string{refused(t), shut.addr} {
+		pool := newPool(t, calm, first, good.addr)
+		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: good.Client().Transport})
+		for _, b := range []io.Reader{strings.NewReader("payload"), io.MultiReader(strings.NewReader("payload"))} {
+			resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "https://example.com/", b))
+			assert.Equal(t, "payload", body(t, resp, err))
+		}
+		assert.Equal(t, 2, stats(t, pool, first).Failures)
+		assertIdle(t, pool)
+	}
+}
+
+func TestF127Misdirected(t *testing.T) {
+	for _, serve := range []func(testing.TB, http.HandlerFunc) *server{serve, serveTLS} {
+		a, b := serve(t, status(421)), serve(t, echo)
+		pool := newPool(t, calm, a.URL, b.URL)
+		cfg, said := recorded(lbhttp.Config{Base: a.Client().Transport})
+		tr := newTransport(t, firstOf(pool), cfg)
+		for _, method := range []string{"GET", "POST"} {
+			resp, err := tr.RoundTrip(request(t, t.Context(), method, "http://example.com/", strings.NewReader("payload")))
+			assert.Equal(t, "payload", body(t, resp, err), method)
+			assert.Equal(t, []evenkeel.Outcome{failure, success}, said())
+		}
+		// What cannot be replayed reaches the caller.
+		resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "http://example.com/", io.MultiReader(strings.NewReader("payload"))))
+		body(t, resp, err)
+		assert.Equal(t, 421, resp.StatusCode)
+
+		cfg.Retry.Off = true
+		tr = newTransport(t, firstOf(pool), cfg)
+		resp, err = tr.RoundTrip(request(t, t.Context(), "GET", "http://example.com/", nil))
+		body(t, resp, err)
+		assert.Equal(t, 421, resp.StatusCode)
+		assertIdle(t, pool)
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		after := ""
+		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", after)
+			w.WriteHeader(503)
+		})()
+		defer n.serve("b:80", text("hello"))()
+		pool := newPool(t, calm, "a", "b")
+		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0), Retry: lbhttp.Retry{Statuses: []int{503}}})
+		get := func(ctx context.Context) (int, time.Duration, error) {
+			begun := time.Now()
+			resp, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
+			if err != nil {
+				return 0, time.Since(begun), err
+			}
+			body(t, resp, nil)
+			return resp.StatusCode, time.Since(begun), nil
+		}
+		for _, c := range []struct {
+			after string
+			code  int
+			took  time.Duration
+		}{
+			{"", 200, 0}, {"0", 200, 0}, {"3", 200, 3 * time.Second}, {"10", 200, 10 * time.Second},
+			{"11", 503, 0}, {"nonsense", 200, 0}, {"-5", 200, 0},
+		} {
+			after = c.after
+			code, took, err := get(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, c.code, code, c.after)
+			assert.Equal(t, c.took, took, c.after)
+		}
+		after = time.Now().Add(4 * time.Second).UTC().Format(http.TimeFormat)
+		code, took, err := get(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 200, code)
+		assert.Greater(t, took, 3*time.Second-1)
+		assert.LessOrEqual(t, took, 4*time.Second)
+
+		// Longer than the caller has: what there is, at once.
+		after = "3"
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		code, took, err = get(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, 503, code)
+		assert.Zero(t, took)
+		cancel()
+
+		// Cancelled while it waits: nothing is held during the wait.
+		ctx, stop := context.WithCancelCause(t.Context())
+		go func() {
+			time.Sleep(time.Second)
+			assert.Zero(t, pool.InFlight("a")+pool.InFlight("b"))
+			stop(errMine)
+		}()
+		_, took, err = get(ctx)
+		require.ErrorIs(t, err, errMine)
+		assert.Equal(t, time.Second, took)
+		assertIdle(t, pool)
+		tr.CloseIdleConnections()
+	})
+}
+
+func TestRetriesAreBudgeted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		base := roundTripper(func(*http.Request) (*http.Response, error) { calls++; return nil, errMine })
+		pool := newPool(t, calm, "a", "b")
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base})
+		send := func(n int) (extra int) {
+			calls = 0
+			for range n {
+				_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+				require.ErrorIs(t, err, errMine)
+			}
+			return calls - n
+		}
+		assert.InDelta(t, 100+200, send(1000), 1, "ten seconds of 10, and 20 % of 1000")
+		_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		assert.ErrorContains(t, err, "the retry budget is spent")
+		time.Sleep(20 * time.Second)
+		assert.InDelta(t, 50, send(50), 1, "the window has moved on")
+		time.Sleep(time.Hour)
+		assert.InDelta(t, 100+30, send(150), 1, "and old traffic buys nothing: 20 % of 150")
+	})
+}
+
+func TestRetryIsTurnedOff(t *testing.T) {
+	s := serve(t, text("hello"))
+	gone := refused(t)
+	pool := newPool(t, calm, gone, s.addr)
+	for name, tr := range map[string]*lbhttp.Transport{
+		"by Off":                  newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Off: true}}),
+		"by Attempts":             newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Attempts: 1}}),
+		"by the lack of a method": newTransport(t, evenkeel.Balancer[string](struct{ evenkeel.Balancer[string] }{firstOf(pool)}), lbhttp.Config{}),
+	} {
+		_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, name)
+		assert.Equal(t, fmt.Sprintf("lbhttp: backend %s: dial tcp %s: connect: connection refused", gone, gone), err.Error())
+	}
+	tr := newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Share: -1, PerSecond: -1}})
+	_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+	assert.ErrorContains(t, err, "the retry budget is spent")
+	assertIdle(t, pool)
+}
+
+func TestErrorSaysWhatWasTried(t *testing.T) {
+	gone := []string{refused(t), refused(t), refused(t)}
+	drop := serve(t, reset)
+	pool := newPool(t, calm, append([]string{drop.addr}, gone...)...)
+	tr := newTransport(t, firstOf(pool), lbhttp.Config{})
+	_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+	var e *lbhttp.Error
+	require.ErrorAs(t, err, &e)
+	require.Len(t, e.Tries, 3)
+	for i, b := range []string{drop.addr, gone[0], gone[1]} {
+		assert.Equal(t, b, e.Tries[i].Backend)
+	}
+	assert.Equal(t, "3 attempts were made", e.Stopped)
+	assert.ErrorIs(t, err, io.EOF)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.NotErrorIs(t, err, evenkeel.ErrNoBackends)
+	assert.Equal(t, fmt.Sprintf("lbhttp: backend %s: EOF; backend %s: dial tcp %s: connect: connection refused; "+
+		"backend %s: dial tcp %s: connect: connection refused (3 attempts were made)",
+		drop.addr, gone[0], gone[0], gone[1], gone[1]), err.Error())
+	assert.False(t, e.Timeout())
+
+	require.NoError(t, pool.Replace(gone[0]))
+	_, err = tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+	assert.NotErrorIs(t, err, evenkeel.ErrNoBackends, "there was one, and it was tried (F087)")
+	assert.ErrorContains(t, err, "no further attempt: evenkeel: no backend is available: of 1 members, 1 tried already")
+}
+
+// The caller's deadline bounds all attempts together.
+func TestDeadlineBoundsAllAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		for _, h := range []string{"a:80", "b:80", "c:80"} {
+			n.black[h] = true
+		}
+		pool := newPool(t, calm, "a", "b", "c")
+		cfg, said := recorded(lbhttp.Config{Base: n.base(300 * time.Millisecond)})
+		tr := newTransport(t, sqf.New(pool), cfg)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		_, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
+		assert.Equal(t, 500*time.Millisecond, time.Since(begun))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var e *lbhttp.Error
+		require.ErrorAs(t, err, &e)
+		assert.True(t, e.Timeout())
+		assert.Len(t, e.Tries, 2)
+		assert.Equal(t, []evenkeel.Outcome{failure, deadline}, said(), "the base's own timeout, and the caller's")
+		assertIdle(t, pool)
+		tr.CloseIdleConnections()
+		time.Sleep(time.Second) // the dial that was left alone
+	})
+}
+
+func TestBodyThatFailsIsNotReplayed(t *testing.T) {
+	a, b := serve(t, status(200)), serve(t, status(200))
+	pool := newPool(t, calm, a.addr, b.addr)
+	tr := newTransport(t, sqf.New(pool), lbhttp.Config{})
+	req := request(t, t.Context(), "PUT", "http://svc/", io.MultiReader(bytes.NewReader(make([]byte, 1<<16)), broken{}))
+	_, err := tr.RoundTrip(req)
+	require.ErrorIs(t, err, errMine)
+	assert.ErrorContains(t, err, "the caller's request body failed")
+
+	gone := newPool(t, calm, refused(t), a.addr)
+	tr = newTransport(t, firstOf(gone), lbhttp.Config{})
+	req = request(t, t.Context(), "PUT", "http://svc/", strings.NewReader("x"))
+	req.GetBody = func() (io.ReadCloser, error) { return nil, errMine }
+	_, err = tr.RoundTrip(req)
+	assert.ErrorContains(t, err, "its body cannot be replayed: my own reason")
+	assertIdle(t, pool)
+	assertIdle(t, gone)
+}
