@@ -1,0 +1,277 @@
+package main
+
+// Packages that should notice, under short names. The policies' tests hold for the
+// core what every policy relies on.
+var (
+	core     = []string{"."}
+	policies = []string{"./p2c", "./sqf", "./roundrobin", "./random"}
+	inHTTP   = []string{"./lbhttp"}
+	inHealth = []string{"./health"}
+	inSim    = []string{"./bench/sim"}
+)
+
+// bugs are planted in this order. To add one, give it a name that says what is
+// wrong, the file, the shortest piece of it that occurs once and says what it does,
+// what stands there instead, and the packages whose tests should notice. Every new
+// rule brings its bug.
+var bugs = []bug{
+	// The seven of "Test it, then break it on purpose", in their Go form.
+	{
+		name: "the two are drawn with replacement: the same backend can come up twice", file: "p2c/p2c.go",
+		old:   "return v.Lesser(draw.Two(p.source.Uint64(), v.Len()))",
+		new:   "u := p.source.Uint64()\n\treturn v.Lesser(draw.Index(u, v.Len()), draw.Index(draw.Mix(u), v.Len()))",
+		tests: []string{"./p2c"},
+	},
+	{
+		name: "the heavier of the two is taken", file: "policy.go",
+		old: "if uint32(b) < uint32(a) {", new: "if uint32(b) > uint32(a) {", tests: []string{"./p2c"},
+	},
+	{
+		name: "ties go to the lowest index", file: "p2c/p2c.go",
+		old:   "return v.Lesser(draw.Two(p.source.Uint64(), v.Len()))",
+		new:   "i, j := draw.Two(p.source.Uint64(), v.Len())\n\treturn v.Lesser(min(i, j), max(i, j))",
+		tests: []string{"./p2c"},
+	},
+	{
+		name: "a call that panics is never counted down", file: "lease.go",
+		old: "defer lease.Release()\n\terr = fn", new: "err = fn", tests: []string{"./sqf"},
+	},
+	{
+		name: "backends ejected by hand are picked", file: "snapshot.go",
+		old: "s.none.EjectedByHand++\n\t\t\tcontinue", new: "s.none.EjectedByHand++",
+		tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "the counts are ignored", file: "policy.go",
+		old: "if uint32(b) < uint32(a) {", new: "if false {", tests: []string{"./p2c"},
+	},
+
+	// The random draws.
+	{
+		name: "the second index never reaches the last backend", file: "internal/draw/draw.go",
+		old: "bits.Mul64(rest, uint64(n-1))", new: "bits.Mul64(rest, uint64(max(n-2, 1)))", tests: []string{"./internal/draw"},
+	},
+	{
+		name: "an index never reaches the last backend", file: "internal/draw/draw.go",
+		old: "hi, _ := bits.Mul64(u, uint64(n))", new: "hi, _ := bits.Mul64(u, uint64(max(n-1, 1)))", tests: []string{"./internal/draw"},
+	},
+	{
+		name: "both indices come from the same bits", file: "internal/draw/draw.go",
+		old: "bits.Mul64(rest, uint64(n-1))", new: "bits.Mul64(u, uint64(n-1))", tests: []string{"./internal/draw"},
+	},
+	{
+		name: "a seed is ignored", file: "internal/draw/draw.go",
+		old: "if seed == 0 {", new: "if true {", tests: append([]string{"./internal/draw"}, policies...),
+	},
+
+	// The policies.
+	{
+		name: "of D looks the last is left out", file: "p2c/ofd.go",
+		old: "k < p.d && tries", new: "k < p.d-1 && tries", tests: []string{"./p2c"},
+	},
+	{
+		name: "the same backend is looked at twice among D", file: "p2c/ofd.go",
+		old: "if slices.Contains(drawn[:k], i) {", new: "if false && slices.Contains(drawn[:k], i) {", tests: []string{"./p2c"},
+	},
+	{
+		name: "with many looks ties go to the first", file: "p2c/ofd.go",
+		old: "if draw.Index(stream.Next(), tied) == 0 {", new: "if false {", tests: []string{"./p2c"},
+	},
+	{
+		name: "a full scan takes the weightiest of equals", file: "policy.go",
+		old: "if draw.Unit(stream.Next())*tied < v.Weight(i) {", new: "if v.Weight(i) > v.Weight(at) {", tests: []string{"./sqf", "./p2c"},
+	},
+	{
+		name: "a full scan stops at a load of one", file: "load.go",
+		old: "return a.value == 0 }", new: "return a.value <= 1 }", tests: []string{"./sqf", "."},
+	},
+	{
+		name: "a turn is taken twice", file: "roundrobin/round.go",
+		old: "r.at(r.taken.Add(1) - 1)", new: "r.at(r.taken.Add(1) / 2)", tests: []string{"./roundrobin"},
+	},
+	{
+		name: "two goroutines get the same turn", file: "roundrobin/round.go",
+		old: "return r.at(r.taken.Add(1) - 1)", new: "defer r.taken.Add(1)\n\treturn r.at(r.taken.Load())", tests: []string{"./roundrobin"},
+	},
+	{
+		name: "a change of the set starts the round anew", file: "roundrobin/roundrobin.go",
+		old: "next.follow(old)", new: "next.startAt(0)", tests: []string{"./roundrobin"},
+	},
+	{
+		name: "a retry takes a turn", file: "roundrobin/roundrobin.go",
+		old: "if v.Partial() {", new: "if false {", tests: []string{"./roundrobin"},
+	},
+	{
+		name: "random takes the first", file: "random/random.go",
+		old: "return v.Draw(p.source.Uint64()), ", new: "return 0 * v.Draw(p.source.Uint64()), ", tests: []string{"./random"},
+	},
+
+	// Counts and leases.
+	{
+		name: "a lease can be released twice", file: "lease.go",
+		old: "func (l *Lease[T]) Release() {\n\tif l.m == nil || l.over.Swap(1) != 0 {", new: "func (l *Lease[T]) Release() {\n\tif l.m == nil {",
+		tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "Done after Release counts down again", file: "lease.go",
+		old: "func (l *Lease[T]) Done(err error) {\n\tif l.m == nil || l.over.Swap(1) != 0 {", new: "func (l *Lease[T]) Done(err error) {\n\tif l.m == nil {",
+		tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "a dead context is counted", file: "lease.go",
+		old: "if ctx.Err() != nil {\n\t\treturn Lease[T]{}, context.Cause(ctx)\n\t}\n\ts := d.pool.snap.Load()", new: "s := d.pool.snap.Load()",
+		tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "the cause of a context is lost", file: "lease.go",
+		old:   "return Lease[T]{}, context.Cause(ctx)\n\t}\n\ts := d.pool.snap.Load()",
+		new:   "return Lease[T]{}, ctx.Err()\n\t}\n\ts := d.pool.snap.Load()",
+		tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "failures on the books show as calls in flight", file: "load.go",
+		old: "return max(booked(w)-held, 0)", new: "return max(booked(w), 0)", tests: core,
+	},
+	{
+		name: "a weight does not divide the load", file: "load.go",
+		old: "value /= c.weights[i]", new: "value /= 1", tests: []string{".", "./sqf", "./p2c"},
+	},
+	{
+		name: "a broken load signal draws the traffic", file: "load.go",
+		old: "s.badSignal.Add(1)\n\t\t\tv = MaxLoad", new: "s.badSignal.Add(1)\n\t\t\tv = 0", tests: core,
+	},
+	{
+		name: "a backend that fails looks idle", file: "eject.go",
+		old: "if m.used && len(p.snap.Load().in) > 1 {", new: "if false {", tests: core,
+	},
+	{
+		name: "a failure stays on the books for ever", file: "debt.go",
+		old: "now-s.debt.last.Load() > int64(debtLife)", new: "false", tests: core,
+	},
+
+	// Members.
+	{
+		name: "a duplicate is accepted", file: "pool.go",
+		old: "if _, twice := seen[b.Backend]; twice {", new: "if false {", tests: core,
+	},
+	{
+		name: "a negative weight is accepted", file: "pool.go",
+		old: "if !(w >= 0) || math.IsInf(w, 0) {", new: "if w != w || math.IsInf(w, 0) {", tests: core,
+	},
+	{
+		name: "a drained backend is picked", file: "snapshot.go",
+		old: "s.none.Drained++\n\t\t\tcontinue", new: "s.none.Drained++", tests: append([]string{"."}, policies...),
+	},
+	{
+		name: "a backend that comes back has lost its open leases", file: "pool.go",
+		old: "return m.inFlight() > 0 || m.byHand", new: "return m.byHand", tests: core,
+	},
+	{
+		name: "a blip of the resolver ends an ejection by hand", file: "pool.go",
+		old: "return m.inFlight() > 0 || m.byHand ||", new: "return m.inFlight() > 0 ||", tests: core,
+	},
+	{
+		name: "Restore leaves the ejection by hand", file: "pool.go",
+		old: "m.byHand, m.down, m.downErr = false, false, nil", new: "m.down, m.downErr = false, nil", tests: append([]string{"."}, policies...),
+	},
+
+	// Ejection by outcome, health and slow start.
+	{
+		name: "one failure too many is needed to eject", file: "eject.go",
+		old: "n >= cfg.Consecutive {", new: "n > cfg.Consecutive {", tests: core,
+	},
+	{
+		name: "a success does not end a run of failures", file: "eject.go",
+		old: "newest := uint32(m.good.Load())", new: "newest := m.floor.Load()", tests: core,
+	},
+	{
+		name: "the cap is tested before the ejection it would make", file: "eject.go",
+		old: "out > p.mayEject(usable)", new: "out-1 > p.mayEject(usable)", tests: core,
+	},
+	{
+		name: "the last usable backend is ejected", file: "eject.go",
+		old: " || others == 0 {", new: " {", tests: core,
+	},
+	{
+		name: "outcomes from before an ejection count after it", file: "eject.go",
+		old: "m.phase != phaseIn || !newer(start, m.floor.Load())", new: "m.phase != phaseIn", tests: core,
+	},
+	{
+		name: "a trial without a verdict is never given back", file: "eject.go",
+		old: "return m.trialAt + m.pool.cfg.Ejection.TrialTimeout", new: "return 0", tests: core,
+	},
+	{
+		name: "a trial that was cancelled locks the backend out", file: "eject.go",
+		old: "m.phase = phaseOffered // it said nothing", new: "m.phase = phaseOut // it said nothing", tests: core,
+	},
+	{
+		name: "every lease is a trial", file: "eject.go",
+		old: "m.phase, m.trial, m.trialAt = phaseTried, start, p.elapsed()", new: "m.trial, m.trialAt = start, p.elapsed()", tests: core,
+	},
+	{
+		name: "a relapse is not ejected for longer", file: "eject.go",
+		old: "m.level = min(m.level+1, top)", new: "m.level = 1", tests: core,
+	},
+	{
+		name: "a backend is compared with itself too", file: "outlier.go",
+		old: "if o == m || !o.used", new: "if !o.used", tests: core,
+	},
+	{
+		name: "the caller's cancellation is a failure", file: "outcome.go",
+		old: "return OutcomeNeutral\n", new: "return OutcomeFailure\n", tests: core,
+	},
+	{
+		name: "health checks that took too many are still believed", file: "snapshot.go",
+		old: "all := s.panics || ", new: "all := ", tests: core,
+	},
+	{
+		name: "a health check undoes an ejection by hand", file: "pool.go",
+		old: "m.down, m.downErr = !up, reason\n", new: "m.down, m.downErr, m.byHand = !up, reason, m.byHand && !up\n", tests: core,
+	},
+	{
+		name: "slow start goes by the clock alone", file: "slowstart.go",
+		old: "r.passed < need || now-r.since", new: "now-r.since", tests: core,
+	},
+	{
+		name: "slow start goes by successes alone", file: "slowstart.go",
+		old: "r.passed < need || now-r.since < cfg.Window/rampSteps", new: "r.passed < need", tests: core,
+	},
+	{
+		name: "when all are new all are held back", file: "slowstart.go",
+		old: "if !settled {\n\t\treturn", new: "if false {\n\t\treturn", tests: core,
+	},
+	{
+		name: "events are told twice", file: "event.go",
+		old: "p.news.events = nil\n", new: "", tests: core,
+	},
+
+	// The backlog.
+	{
+		name: "a freed place does not wake a waiter", file: "backlog.go",
+		old: "func (l *line[T]) freed(p *Pool[T]) {\n\tif l.waiting.Load() == 0 {", new: "func (l *line[T]) freed(p *Pool[T]) {\n\tif l.waiting.Load() <= 1 {", tests: core,
+	},
+	{
+		name: "the newest waiter is served first", file: "backlog.go",
+		old: "w.prev, w.next = l.head.prev, &l.head\n\tw.prev.next, l.head.prev = w, w", new: "w.prev, w.next = &l.head, l.head.next\n\tw.next.prev, l.head.next = w, w", tests: core,
+	},
+	{
+		name: "the backlog takes one too many", file: "backlog.go",
+		old: "n >= int64(p.cfg.Backlog)", new: "n > int64(p.cfg.Backlog)", tests: core,
+	},
+	{
+		name: "the limit takes one too many", file: "load.go",
+		old: "if limit > 0 && booked(w)-int(s.held.Load()) >= int(limit) {", new: "if limit > 0 && booked(w)-int(s.held.Load()) > int(limit) {", tests: core,
+	},
+	{
+		name: "one who was served and gave up keeps the place", file: "backlog.go",
+		old: "p.withdraw(w.got)\n", new: "", tests: core,
+	},
+	{
+		name: "nobody tells who waits that no backend is left", file: "backlog.go",
+		old: "l.settle(w, fateNobody)\n\t\t\tw = next\n", new: "w = next\n", tests: core,
+	},
+	{
+		name: "MaxWait is not kept", file: "backlog.go",
+		old: "now-w.since >= p.cfg.MaxWait {", new: "now-w.since >= 2*p.cfg.MaxWait {", tests: core,
+	},
+}
