@@ -52,7 +52,7 @@ func ParseBackend(backend string) (*url.URL, error) {
 		return nil, bad("an IPv6 address, and nothing else, stands in brackets")
 	case strings.HasSuffix(u.Host, ":"):
 		return nil, bad("the port is missing after the colon")
-	case strings.ContainsAny(u.Hostname(), " \t/\\@?#<>\"") || strings.Trim(u.Hostname(), ".") == "":
+	case strings.ContainsAny(u.Hostname(), " \t/\\@?#<>\",;") || strings.Trim(u.Hostname(), ".") == "":
 		return nil, bad("that is no host name")
 	}
 	host := strings.ToLower(u.Hostname())
