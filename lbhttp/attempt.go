@@ -34,12 +34,29 @@ type attempt struct {
 	answers   uint64                        // answers of the route when the attempt began
 	begun     time.Time
 	header    time.Duration
-	connected atomic.Bool // it had a connection; known if traced
-	traced    bool
+	connected atomic.Bool            // it had a connection; known if traced
+	trace     *httptrace.ClientTrace // nil: not traced
 
 	stop   func() bool // ends the watch on the context; nil: that cannot end
 	ending sync.Mutex  // held while the attempt is concluded
 	over   bool        // guarded by ending
+}
+
+// tracedAttempt is an attempt of which it matters whether it had a connection:
+// one that must not be made again if it may have been received.
+type tracedAttempt struct {
+	attempt
+	clientTrace httptrace.ClientTrace
+}
+
+func (t *Transport) newAttempt(req *http.Request) *attempt {
+	if t.base != nil || !t.retries || idempotent(req) {
+		return &attempt{t: t, caller: req}
+	}
+	a := &tracedAttempt{attempt: attempt{t: t, caller: req}}
+	a.clientTrace.GotConn = a.gotConn
+	a.trace = &a.clientTrace
+	return &a.attempt
 }
 
 var noRoute route
@@ -74,10 +91,8 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 		via = t.base
 		ctx = attemptContext(ctx, a)
 	}
-	if t.base == nil && t.retries && !idempotent(req) {
-		// Only here does it matter whether there was a connection.
-		a.traced = true
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: a.gotConn})
+	if a.trace != nil {
+		ctx = httptrace.WithClientTrace(ctx, a.trace)
 	}
 	a.url = *req.URL
 	address(&a.url, to.url)

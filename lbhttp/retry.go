@@ -62,7 +62,7 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 
 // unsent reports whether an attempt certainly sent nothing of the request.
 func (a *attempt) unsent(err error) bool {
-	if a.traced {
+	if a.trace != nil {
 		return !a.connected.Load()
 	}
 	var op *net.OpError

@@ -118,7 +118,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.retries {
 		t.budget.requests.Add(1)
 	}
-	a := &attempt{t: t, caller: req}
+	a := t.newAttempt(req)
 	var err error
 	if a.lease, err = t.lb.Lease(req.Context()); err != nil {
 		closeBody(req)
@@ -176,7 +176,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 		a.end(err)
 		tried = append(tried, backend)
 
-		next := &attempt{t: t, caller: a.caller}
+		next := t.newAttempt(a.caller)
 		lerr := sleep(a.caller, wait)
 		if lerr == nil {
 			next.lease, lerr = t.except.LeaseExcept(a.caller.Context(), tried...)
