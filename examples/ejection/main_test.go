@@ -126,7 +126,7 @@ func TestRows(t *testing.T) {
 			"  server 1   ejected, 1.5 s left  ············   0 %  unexpected EOF"},
 		{evenkeel.Stats{State: evenkeel.StateEjectedByOutcome, Until: now.Add(-time.Second)}, 1, "  server 1   ejected, 0.0 s left  ████████████ 100 %"},
 		{evenkeel.Stats{State: evenkeel.StateEjectedByHand, Cause: errors.New(strings.Repeat("x", 100))}, 0,
-			"  server 1   ejected by hand      ············   0 %  "+strings.Repeat("x", 24)+"…"},
+			"  server 1   ejected by hand      ············   0 %  " + strings.Repeat("x", 24) + "…"},
 	} {
 		got := row("server 1", c.stats, c.part, now)
 		assert.Equal(t, c.want, got)
