@@ -93,19 +93,37 @@ func (p *Pool[T]) leaseLimited(ctx context.Context, d *Dispatcher[T], s *snapsho
 
 // roomy lets the policy choose among the backends with room, and counts there.
 func (p *Pool[T]) roomy(policy Policy, s *snapshot[T], tried []T) (*member[T], uint32, bool) {
-	hasRoom := func(m *member[T]) bool {
-		return m.inFlight() < int(m.limit.Load()) && !slices.Contains(tried, m.backend)
-	}
-	if !slices.ContainsFunc(s.in, hasRoom) {
-		return nil, 0, false
-	}
-	for c, in := s.only(hasRoom); len(in) > 0; c, in = s.only(hasRoom) {
-		i, _ := policy.Choose(View{c})
-		if start, ok := in[i].countBelow(); ok {
-			return in[i], start, true
+	for {
+		n, only := 0, (*member[T])(nil)
+		for _, m := range s.in {
+			if m.hasRoom(tried) {
+				n++
+				only = m
+			}
+		}
+		switch n {
+		case 0:
+			return nil, 0, false
+		case 1: // as a rule, when a place has just been freed: nothing to choose
+		case len(s.in):
+			i, _ := policy.Choose(View{&s.candidates})
+			only = s.in[i]
+		default:
+			c, in := s.only(func(m *member[T]) bool { return m.hasRoom(tried) })
+			if len(in) == 0 {
+				continue
+			}
+			i, _ := policy.Choose(View{c})
+			only = in[i]
+		}
+		if start, ok := only.countBelow(); ok {
+			return only, start, true
 		}
 	}
-	return nil, 0, false
+}
+
+func (m *member[T]) hasRoom(tried []T) bool {
+	return m.inFlight() < int(m.limit.Load()) && !slices.Contains(tried, m.backend)
 }
 
 // wait queues up and waits.
@@ -127,83 +145,84 @@ func (l *line[T]) wait(ctx context.Context, d *Dispatcher[T], tried []T) (*membe
 	l.waiting.Add(1)
 	// A place that was freed before we were counted as waiting is still free.
 	l.serve(p)
+	patience := l.patience(p, w)
 	l.mu.Unlock()
-	return l.await(p, w)
+	return l.await(p, w, patience)
 }
 
 // await is what the waiting call does. The wait costs a timer only where a limit
 // of time, or the end of an ejection, can end it.
-func (l *line[T]) await(p *Pool[T], w *waiter[T]) (*member[T], uint32, error) {
+func (l *line[T]) await(p *Pool[T], w *waiter[T], patience time.Duration) (*member[T], uint32, error) {
 	var timer *time.Timer
-	defer func() {
-		if timer != nil {
-			timer.Stop()
-		}
-	}()
 	for {
 		var alarm <-chan time.Time
-		l.mu.Lock()
-		if w.fate == fateWaits {
-			if d, any := l.patience(p, w); any {
-				if timer == nil {
-					timer = time.NewTimer(d)
-				} else {
-					timer.Reset(d)
-				}
-				alarm = timer.C
+		if patience < forEver {
+			if timer == nil {
+				timer = time.NewTimer(patience)
+				defer timer.Stop()
+			} else {
+				timer.Reset(patience)
 			}
-		}
-		settled := w.fate != fateWaits
-		l.mu.Unlock()
-		if settled {
-			return l.leave(p, w)
+			alarm = timer.C
 		}
 		select {
 		case <-w.ready:
 		case <-alarm:
-			l.mu.Lock()
-			l.serve(p)
-			if now := p.elapsed(); w.fate == fateWaits && p.cfg.MaxWait > 0 && now-w.since >= p.cfg.MaxWait {
-				l.settle(w, fateMaxWait)
-			}
-			l.mu.Unlock()
 		case <-w.ctx.Done():
-			l.mu.Lock()
-			if w.fate == fateWaits {
-				l.settle(w, fateGaveUp)
-				l.alertHead()
-			}
-			l.mu.Unlock()
+		}
+		l.mu.Lock()
+		if w.fate == fateWaits && w.ctx.Err() != nil {
+			l.settle(w, fateGaveUp)
+		}
+		if w.fate == fateWaits {
+			l.serve(p)
+		}
+		if w.fate == fateWaits && p.cfg.MaxWait > 0 && p.elapsed()-w.since >= p.cfg.MaxWait {
+			l.settle(w, fateMaxWait)
+		}
+		fate := w.fate
+		if fate == fateWaits {
+			patience = l.patience(p, w)
+		} else {
+			l.alertHead(p)
+		}
+		l.mu.Unlock()
+		if fate != fateWaits {
+			return l.leave(p, w)
 		}
 	}
 }
 
+const forEver = time.Duration(math.MaxInt64)
+
 // patience is how long w may sleep before it must look by itself.
-func (l *line[T]) patience(p *Pool[T], w *waiter[T]) (d time.Duration, any bool) {
-	now := p.elapsed()
-	d = math.MaxInt64
+func (l *line[T]) patience(p *Pool[T], w *waiter[T]) time.Duration {
+	until := forEver
 	if p.cfg.MaxWait > 0 {
-		d, any = w.since+p.cfg.MaxWait-now, true
+		until = w.since + p.cfg.MaxWait
 	}
+	// The oldest looks at the clock for all.
 	if s := p.snap.Load(); s.due != 0 && l.head.next == w {
-		d, any = min(d, s.due-now), true
+		until = min(until, s.due)
 	}
-	return max(d, 0), any
+	if until == forEver {
+		return forEver
+	}
+	return max(until-p.elapsed(), 0)
 }
 
-// alertHead makes the oldest waiter look at the clock for all: it may have become
-// the oldest just now, or what is due may have changed.
-func (l *line[T]) alertHead() {
-	if w := l.head.next; w != &l.head {
+// alertHead makes the oldest waiter look again when it must be woken: it may have
+// become the oldest just now, or what is due may have changed.
+func (l *line[T]) alertHead(p *Pool[T]) {
+	if w := l.head.next; w != &l.head && p.snap.Load().due != 0 {
 		w.poke()
 	}
 }
 
 // leave turns w's fate into what Lease returns.
 func (l *line[T]) leave(p *Pool[T], w *waiter[T]) (*member[T], uint32, error) {
-	waited := p.elapsed() - w.since
 	overloaded := func(r ShedReason) error {
-		return &OverloadedError{Reason: r, Waiting: int(l.waiting.Load()), Waited: waited}
+		return &OverloadedError{Reason: r, Waiting: int(l.waiting.Load()), Waited: p.elapsed() - w.since}
 	}
 	switch w.fate {
 	case fateServed:
@@ -246,7 +265,7 @@ func (l *line[T]) rush(p *Pool[T]) {
 	}
 	l.mu.Lock()
 	l.serve(p)
-	l.alertHead()
+	l.alertHead(p)
 	l.mu.Unlock()
 }
 
@@ -297,7 +316,7 @@ func (l *line[T]) hopeful(s *snapshot[T], w *waiter[T]) bool {
 
 func (l *line[T]) anyRoom(s *snapshot[T]) bool {
 	return len(s.trials) > 0 ||
-		slices.ContainsFunc(s.in, func(m *member[T]) bool { return m.inFlight() < int(m.limit.Load()) })
+		slices.ContainsFunc(s.in, func(m *member[T]) bool { return m.hasRoom(nil) })
 }
 
 // place counts w in on a backend that its policy takes among those with room.

@@ -257,6 +257,26 @@ func TestEndOfAnEjectionWakes(t *testing.T) {
 	})
 }
 
+// A trial is a place too: it goes to the oldest waiter, not to who comes next.
+func TestTrialGoesToTheOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock() // its own, so that no timer wakes the waiter first
+		q := newQueue(t, evenkeel.Config{MaxInFlight: 1, Backlog: 10, Now: c.Now}, "A", "B")
+		failOn(t, q.pool, "A", 5)
+		held := q.fill(1)
+		a := q.start(t.Context())
+		c.Advance(5 * time.Second)
+		b := q.start(t.Context())
+		require.True(t, a.done.Load())
+		assert.Equal(t, "A", a.lease.Backend())
+		assert.False(t, b.done.Load())
+		held[0].end()
+		require.True(t, b.done.Load())
+		a.end()
+		b.end()
+	})
+}
+
 // A retry that must avoid some backends waits only for the others, and does not
 // hold up those behind it.
 func TestLeaseExceptWaits(t *testing.T) {

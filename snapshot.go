@@ -118,8 +118,9 @@ func (s *snapshot[T]) weigh(signal func(T, int) float64) {
 		differ = differ || weights[i] != weights[0]
 	}
 	if differ {
+		heaviest = math.Min(math.Max(heaviest, 1e-6), 1e100) // so that loads stay apart too
 		for i := range weights {
-			weights[i] = math.Min(weights[i]*heaviest, 1e100)
+			weights[i] *= heaviest
 		}
 		s.weights = weights
 		s.alias = newAliasTable(weights)
@@ -180,7 +181,7 @@ func (p *Pool[T]) upToDate(s *snapshot[T]) *snapshot[T] {
 func (p *Pool[T]) lease(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
 	for look := 1; ; look++ {
 		s := p.upToDate(p.snap.Load())
-		if len(s.trials) > 0 {
+		if len(s.trials) > 0 && p.line.waiting.Load() == 0 { // else it is the oldest waiter's
 			if m, start, ok := p.takeTrial(s, tried); ok {
 				return m, start, nil
 			}
