@@ -32,7 +32,7 @@ type attempt struct {
 	route     atomic.Pointer[route]         // where it is entered, noRoute once it is over
 	went      *route                        // the same, also when it is over
 	answers   uint64                        // answers of the route when the attempt began
-	begun     time.Time
+	begun     time.Duration                 // on the Transport's clock; only with a Config.Outcome
 	header    time.Duration
 	connected atomic.Bool            // it had a connection; known if traced
 	trace     *httptrace.ClientTrace // nil: not traced
@@ -72,7 +72,7 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 		}
 	}()
 	if t.cfg.Outcome != nil {
-		a.begun = time.Now()
+		a.begun = time.Since(t.made)
 	}
 	ctx := req.Context()
 	to := t.conns.target(a.lease.Backend())
@@ -96,7 +96,9 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	}
 	a.url = *req.URL
 	address(&a.url, to.url)
-	a.out = *req.WithContext(ctx)
+	if a.out = *req; ctx != req.Context() {
+		a.out = *req.WithContext(ctx)
+	}
 	a.out.URL = &a.url
 	if a.out.Host == "" {
 		a.out.Host = req.URL.Host
@@ -118,8 +120,8 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	case resp == nil:
 		return nil, errNothing
 	}
-	if !a.begun.IsZero() {
-		a.header = time.Since(a.begun)
+	if t.cfg.Outcome != nil {
+		a.header = time.Since(t.made) - a.begun
 	}
 	if a.went != nil {
 		a.went.answered.Add(1)

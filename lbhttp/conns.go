@@ -34,7 +34,8 @@ type Conns struct {
 
 	mu      sync.Mutex // guards changes
 	swept   time.Time
-	retired []*route // still open, as far as is known
+	retired []*route // may have connections still
+	pruneAt int      // retired is gone through when it is so long
 }
 
 const (
@@ -111,6 +112,7 @@ type route struct {
 	used     atomic.Bool
 	retired  atomic.Bool
 	open     atomic.Int64  // attempts that are not over
+	left     atomic.Int64  // if retired: when it was left last, in Unix nanoseconds
 	answered atomic.Uint64 // response headers received
 }
 
@@ -192,6 +194,7 @@ func (c *Conns) enter(t *target, n name) *route {
 
 func (r *route) leave() {
 	if r.open.Add(-1) == 0 && r.retired.Load() {
+		r.left.Store(time.Now().UnixNano())
 		r.via.CloseIdleConnections()
 	}
 }
@@ -269,19 +272,27 @@ func serverName(host string) string {
 // retire closes a route's idle connections and keeps an eye on those in use; new
 // requests no longer come this way. The caller holds c.mu.
 func (c *Conns) retire(r *route) {
-	c.retired = append(c.retired, r)
+	r.left.Store(time.Now().UnixNano())
 	r.retired.Store(true)
 	r.target.last.CompareAndSwap(r, nil)
 	r.via.CloseIdleConnections()
+	c.retired = append(c.retired, r)
+	if len(c.retired) >= c.pruneAt {
+		c.prune()
+	}
 }
 
-// prune forgets the retired routes that nobody uses any more. The caller holds
-// c.mu.
+// prune closes what is idle on the retired routes and forgets those that nobody
+// uses any more. An HTTP/2 connection is not idle at once when its last request
+// is over, so a route is kept until its idle connections have timed out. The
+// caller holds c.mu.
 func (c *Conns) prune() {
+	before := time.Now().Add(-c.template.IdleConnTimeout).UnixNano()
 	c.retired = slices.DeleteFunc(c.retired, func(r *route) bool {
 		r.via.CloseIdleConnections()
-		return r.open.Load() == 0
+		return r.open.Load() == 0 && r.left.Load() < before
 	})
+	c.pruneAt = 2*len(c.retired) + maxNames
 }
 
 // distrust gives up the connections of a route: a request ran into a timeout on
@@ -296,7 +307,6 @@ func (c *Conns) distrust(r *route) {
 	}
 	delete(routes, r.name)
 	r.target.routes.Store(&routes)
-	c.prune()
 	c.retire(r)
 }
 
