@@ -35,10 +35,14 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 		"Do":            func(lb evenkeel.Balancer[string]) error { return evenkeel.Do(ctx, lb, nothing) },
 	}
 	pools := map[string]func(t *testing.T) *evenkeel.Pool[string]{
-		"default":      func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{}, names(40)...) },
-		"one backend":  func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{}, "A") },
-		"MaxInFlight":  func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{MaxInFlight: 100}, names(40)...) },
-		"ejection off": func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}}, names(40)...) },
+		"default":     func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{}, names(40)...) },
+		"one backend": func(t *testing.T) *evenkeel.Pool[string] { return newPool(t, evenkeel.Config{}, "A") },
+		"MaxInFlight": func(t *testing.T) *evenkeel.Pool[string] {
+			return newPool(t, evenkeel.Config{MaxInFlight: 100}, names(40)...)
+		},
+		"ejection off": func(t *testing.T) *evenkeel.Pool[string] {
+			return newPool(t, evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}}, names(40)...)
+		},
 		"weights": func(t *testing.T) *evenkeel.Pool[string] {
 			pool := newPool(t, evenkeel.Config{}, names(40)...)
 			require.NoError(t, pool.SetWeight(names(40)[3], 2.5))

@@ -95,6 +95,7 @@ func (e *OverloadedError) Is(target error) bool { return target == ErrOverloaded
 // ShedReason is why a call was refused under overload.
 type ShedReason int
 
+// The reasons.
 const (
 	ShedFull    ShedReason = iota // the backlog was full when the call came
 	ShedMaxWait                   // it waited for Config.MaxWait

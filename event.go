@@ -10,6 +10,7 @@ import (
 // State is where a backend stands.
 type State int
 
+// The states.
 const (
 	StateRemoved          State = iota // not a member
 	StateIn                            // picked, at full share

@@ -30,7 +30,6 @@ type Pool[T comparable] struct {
 	members []*member[T]
 	index   map[T]*member[T] // the members, and those that have left but may return as themselves
 	signal  func(backend T, inFlight int) float64
-	rolled  time.Duration // when the success counters were last put into buckets
 	news    eventQueue
 
 	line line[T] // who waits for a place
@@ -388,11 +387,10 @@ func (p *Pool[T]) yieldStats(yield func(T, Stats) bool, members func() []*member
 	p.upToDate(s)
 	p.deliver()
 	p.mu.Lock()
-	now := p.elapsed()
 	list := members()
 	stats := make([]Stats, len(list))
 	for i, m := range list {
-		stats[i] = p.stats(m, now)
+		stats[i] = p.stats(m)
 	}
 	backends := make([]T, len(list))
 	for i, m := range list {

@@ -20,7 +20,7 @@ type Stats struct {
 }
 
 // stats makes a member's Stats. The caller holds p.mu.
-func (p *Pool[T]) stats(m *member[T], now time.Duration) Stats {
+func (p *Pool[T]) stats(m *member[T]) Stats {
 	s := Stats{
 		State: m.state(), InFlight: m.inFlight(), Used: m.used && !m.removed,
 		Weight: m.weight, Share: m.ramp.share(), Held: int(m.held.Load()),
