@@ -1,13 +1,12 @@
 package main
 
-// Packages that should notice, under short names. The policies' tests hold for the
-// core what every policy relies on.
+// Packages that should notice, under short names.
 var (
-	core     = []string{"."}
-	policies = []string{"./p2c", "./sqf", "./roundrobin", "./random"}
-	inHTTP   = []string{"./lbhttp"}
-	inHealth = []string{"./health"}
-	inSim    = []string{"./bench/sim"}
+	core        = []string{"."}
+	conformance = []string{"./sqf"} // it runs lbtest, as every policy does
+	inHTTP      = []string{"./lbhttp"}
+	inHealth    = []string{"./health"}
+	inSim       = []string{"./bench/sim"}
 )
 
 // bugs are planted in this order. To add one, give it a name that says what is
@@ -33,13 +32,19 @@ var bugs = []bug{
 		tests: []string{"./p2c"},
 	},
 	{
+		name: "a simulated server works ahead while it is idle", file: "bench/sim/run.go",
+		old:   "wk.request, wk.busy, wk.left, wk.since = i, true, work, r.now",
+		new:   "wk.request, wk.busy, wk.left, wk.since = i, true, max(work-(r.now-wk.since)*s.speed, 0), r.now",
+		tests: inSim,
+	},
+	{
 		name: "a call that panics is never counted down", file: "lease.go",
-		old: "defer lease.Release()\n\terr = fn", new: "err = fn", tests: []string{"./sqf"},
+		old: "defer lease.Release()\n\terr = fn", new: "err = fn", tests: conformance,
 	},
 	{
 		name: "backends ejected by hand are picked", file: "snapshot.go",
 		old: "s.none.EjectedByHand++\n\t\t\tcontinue", new: "s.none.EjectedByHand++",
-		tests: append([]string{"."}, policies...),
+		tests: conformance,
 	},
 	{
 		name: "the counts are ignored", file: "policy.go",
@@ -57,11 +62,11 @@ var bugs = []bug{
 	},
 	{
 		name: "both indices come from the same bits", file: "internal/draw/draw.go",
-		old: "bits.Mul64(rest, uint64(n-1))", new: "bits.Mul64(u, uint64(n-1))", tests: []string{"./internal/draw"},
+		old: "bits.Mul64(rest, uint64(n-1))", new: "bits.Mul64(u+0*rest, uint64(n-1))", tests: []string{"./internal/draw"},
 	},
 	{
 		name: "a seed is ignored", file: "internal/draw/draw.go",
-		old: "if seed == 0 {", new: "if true {", tests: append([]string{"./internal/draw"}, policies...),
+		old: "if seed == 0 {", new: "if true {", tests: []string{"./internal/draw"},
 	},
 
 	// The policies.
@@ -95,7 +100,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a change of the set starts the round anew", file: "roundrobin/roundrobin.go",
-		old: "next.follow(old)", new: "next.startAt(0)", tests: []string{"./roundrobin"},
+		old: "old == nil || !next.follow(old)", new: "true", tests: []string{"./roundrobin"},
 	},
 	{
 		name: "a retry takes a turn", file: "roundrobin/roundrobin.go",
@@ -110,27 +115,27 @@ var bugs = []bug{
 	{
 		name: "a lease can be released twice", file: "lease.go",
 		old: "func (l *Lease[T]) Release() {\n\tif l.m == nil || l.over.Swap(1) != 0 {", new: "func (l *Lease[T]) Release() {\n\tif l.m == nil {",
-		tests: append([]string{"."}, policies...),
+		tests: conformance,
 	},
 	{
 		name: "Done after Release counts down again", file: "lease.go",
 		old: "func (l *Lease[T]) Done(err error) {\n\tif l.m == nil || l.over.Swap(1) != 0 {", new: "func (l *Lease[T]) Done(err error) {\n\tif l.m == nil {",
-		tests: append([]string{"."}, policies...),
+		tests: conformance,
 	},
 	{
 		name: "a dead context is counted", file: "lease.go",
 		old: "if ctx.Err() != nil {\n\t\treturn Lease[T]{}, context.Cause(ctx)\n\t}\n\ts := d.pool.snap.Load()", new: "s := d.pool.snap.Load()",
-		tests: append([]string{"."}, policies...),
+		tests: conformance,
 	},
 	{
 		name: "the cause of a context is lost", file: "lease.go",
 		old:   "return Lease[T]{}, context.Cause(ctx)\n\t}\n\ts := d.pool.snap.Load()",
 		new:   "return Lease[T]{}, ctx.Err()\n\t}\n\ts := d.pool.snap.Load()",
-		tests: append([]string{"."}, policies...),
+		tests: conformance,
 	},
 	{
 		name: "failures on the books show as calls in flight", file: "load.go",
-		old: "return max(booked(w)-held, 0)", new: "return max(booked(w), 0)", tests: core,
+		old: "return max(booked(w)-held, 0)", new: "return max(booked(w)-0*held, 0)", tests: core,
 	},
 	{
 		name: "a weight does not divide the load", file: "load.go",
@@ -146,7 +151,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a failure stays on the books for ever", file: "debt.go",
-		old: "now-s.debt.last.Load() > int64(debtLife)", new: "false", tests: core,
+		old: "now-s.debt.last.Load() > int64(debtLife)", new: "now < 0", tests: core,
 	},
 
 	// Members.
@@ -160,7 +165,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a drained backend is picked", file: "snapshot.go",
-		old: "s.none.Drained++\n\t\t\tcontinue", new: "s.none.Drained++", tests: append([]string{"."}, policies...),
+		old: "s.none.Drained++\n\t\t\tcontinue", new: "s.none.Drained++", tests: conformance,
 	},
 	{
 		name: "a backend that comes back has lost its open leases", file: "pool.go",
@@ -172,7 +177,7 @@ var bugs = []bug{
 	},
 	{
 		name: "Restore leaves the ejection by hand", file: "pool.go",
-		old: "m.byHand, m.down, m.downErr = false, false, nil", new: "m.down, m.downErr = false, nil", tests: append([]string{"."}, policies...),
+		old: "m.byHand, m.down, m.downErr = false, false, nil", new: "m.down, m.downErr = false, nil", tests: conformance,
 	},
 
 	// Ejection by outcome, health and slow start.
@@ -230,7 +235,7 @@ var bugs = []bug{
 	},
 	{
 		name: "slow start goes by the clock alone", file: "slowstart.go",
-		old: "r.passed < need || now-r.since", new: "now-r.since", tests: core,
+		old: "r.passed < need || now-r.since", new: "r.passed < 0*need || now-r.since", tests: core,
 	},
 	{
 		name: "slow start goes by successes alone", file: "slowstart.go",
@@ -272,6 +277,116 @@ var bugs = []bug{
 	},
 	{
 		name: "MaxWait is not kept", file: "backlog.go",
-		old: "now-w.since >= p.cfg.MaxWait {", new: "now-w.since >= 2*p.cfg.MaxWait {", tests: core,
+		old: "until = w.since + p.cfg.MaxWait", new: "until = w.since + 2*p.cfg.MaxWait", tests: core,
+	},
+
+	// Package lbhttp.
+	{
+		name: "the end of a body does not end the request", file: "lbhttp/attempt.go",
+		old: "if err != nil {\n\t\tb.ended(err)", new: "if err != nil && err != io.EOF {\n\t\tb.ended(err)", tests: inHTTP,
+	},
+	{
+		name: "closing a body does not end the request", file: "lbhttp/attempt.go",
+		old: "a.end(context.Cause(a.caller.Context())) // closed", new: "_ = a // closed", tests: inHTTP,
+	},
+	{
+		name: "the end of the context does not free an abandoned body", file: "lbhttp/attempt.go",
+		old: "context.AfterFunc(req.Context(), a.expire)", new: "context.AfterFunc(req.Context(), func() {})", tests: inHTTP,
+	},
+	{
+		name: "a base that panics leaves a call in flight", file: "lbhttp/attempt.go",
+		old: "a.abandon()\n", new: "_ = a\n", tests: inHTTP,
+	},
+	{
+		name: "the response's Request is not the caller's", file: "lbhttp/attempt.go",
+		old: "resp.Request = req\n", new: "", tests: inHTTP,
+	},
+	{
+		name: "the caller's URL is changed", file: "lbhttp/attempt.go",
+		old: "address(&a.url, to.url)", new: "address(req.URL, to.url)\n\ta.url = *req.URL", tests: inHTTP,
+	},
+	{
+		name: "the Host header is the backend's", file: "lbhttp/attempt.go",
+		old: "a.out.Host = req.URL.Host", new: "a.out.Host = a.url.Host", tests: inHTTP,
+	},
+	{
+		name: "a status of 500 is a success", file: "lbhttp/outcome.go",
+		old: "status >= 500 ||", new: "status > 500 ||", tests: inHTTP,
+	},
+	{
+		name: "a caller whose own body fails hurts the backend", file: "lbhttp/outcome.go",
+		old: "case a.Err != nil && a.CallerFailed:", new: "case false:", tests: inHTTP,
+	},
+	{
+		name: "a request that may have been received is sent again", file: "lbhttp/retry.go",
+		old: "case resp == nil && !idempotent(a.caller) && !a.unsent(err):", new: "case false:", tests: inHTTP,
+	},
+	{
+		name: "a retry goes to a backend that was tried", file: "lbhttp/transport.go",
+		old: "t.except.LeaseExcept(a.caller.Context(), tried...)", new: "t.except.LeaseExcept(a.caller.Context(), tried[:0]...)", tests: inHTTP,
+	},
+	{
+		name: "the first attempt is counted until the last one ends", file: "lbhttp/transport.go",
+		old: "a.end(err)\n\t\ttried", new: "defer a.end(err)\n\t\ttried", tests: inHTTP,
+	},
+	{
+		name: "retries have no budget", file: "lbhttp/retry.go",
+		old: "if !t.budget.spend(time.Now()) {", new: "if t.budget.spend(time.Now()); false {", tests: inHTTP,
+	},
+	{
+		name: "a connection made for one name is used for another", file: "lbhttp/conns.go",
+		old: "if r == nil || r.name != n {", new: "if r == nil {", tests: inHTTP,
+	},
+
+	// Package health.
+	{
+		name: "one passed probe brings a backend back", file: "health/target.go",
+		old: "v.passed >= cfg.Up", new: "v.passed >= 1", tests: inHealth,
+	},
+	{
+		name: "one failed probe too many is needed", file: "health/target.go",
+		old: "v.lost >= cfg.Down", new: "v.lost > cfg.Down", tests: inHealth,
+	},
+	{
+		name: "a passed probe does not end a run of failed ones", file: "health/target.go",
+		old: "v.passed, v.lost = v.passed+1, 0", new: "v.passed++", tests: inHealth,
+	},
+	{
+		name: "a probe has no timeout", file: "health/loop.go",
+		old: "context.WithTimeout(l.ctx, l.cfg.Timeout)", new: "context.WithCancel(l.ctx)", tests: inHealth,
+	},
+	{
+		name: "any number of probes run at once", file: "health/loop.go",
+		old: "for len(l.line) > 0 && l.places < l.cfg.MaxProbes {", new: "for len(l.line) > 0 {", tests: inHealth,
+	},
+	{
+		name: "Close leaves backends down", file: "health/loop.go",
+		old: "for _, t := range l.targets {\n\t\tl.withdraw(t)\n\t}", new: "", tests: inHealth,
+	},
+	{
+		name: "a backend that has left is still probed", file: "health/loop.go",
+		old: "l.unschedule(t)\n\t\t\tif t.phase == asked {", new: "if t.phase == asked {", tests: inHealth,
+	},
+	{
+		name: "probes have no jitter", file: "health/loop.go",
+		old: "return time.Duration(l.cfg.Jitter * ", new: "return time.Duration(0 * l.cfg.Jitter * ", tests: inHealth,
+	},
+
+	// The simulator.
+	{
+		name: "a simulated server's speed does not matter", file: "bench/sim/run.go",
+		old: "r.now+wk.left/s.speed", new: "r.now+wk.left", tests: inSim,
+	},
+	{
+		name: "the simulated network delays twice on the way there", file: "bench/sim/run.go",
+		old: "r.agenda.add(kindReach, r.now+r.half,", new: "r.agenda.add(kindReach, r.now+2*r.half,", tests: inSim,
+	},
+	{
+		name: "the simulated board is fresher than it should be", file: "bench/sim/run.go",
+		old: "float64(float64(e.b+1) * r.cfg.Refresh)", new: "float64(float64(e.b+1) * r.cfg.Refresh / 10)", tests: inSim,
+	},
+	{
+		name: "the warm-up is counted", file: "bench/sim/run.go",
+		old: "r.now > r.cfg.Warmup || r.cfg.Warmup == 0", new: "true", tests: inSim,
 	},
 }
