@@ -319,9 +319,12 @@ func goodput(t *testing.T, cfg evenkeel.Config, load float64) (share float64) {
 		const (
 			backends = 10
 			service  = 10 * time.Millisecond
-			warmup   = 5 * time.Second
-			length   = 20 * time.Second
+			warmup   = 3 * time.Second
 		)
+		length := 12 * time.Second
+		if raceEnabled {
+			length = 5 * time.Second
+		}
 		cfg.MaxInFlight, cfg.Backlog = 1, 5000
 		pool := newPool(t, cfg, names(backends)...)
 		lb := sqf.New(pool)
@@ -371,7 +374,7 @@ func TestBacklogStress(t *testing.T) {
 	const goroutines = 200
 	leases := 1_000_000 / goroutines
 	if raceEnabled {
-		leases /= 5 // the race detector costs as much as four fifths of them
+		leases /= 25 // the race detector makes each cost that much more
 	}
 	for _, limit := range []int{1, 2, 3} {
 		pool := newPool(t, evenkeel.Config{MaxInFlight: limit, Backlog: 150, SlowStart: evenkeel.SlowStart{Off: true}}, names(20)...)

@@ -25,7 +25,10 @@ func TestFailureIsNeverCheap(t *testing.T) {
 					pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, names(n)...)
 					lb := comparing(t, pool, 7)[name]
 					bad := names(n)[0]
-					heals := 60 * time.Second
+					heals := 30 * time.Second
+					if raceEnabled {
+						heals = 6 * time.Second // the numbers are checked without it; this looks for races
+					}
 					serve := func(b string, at time.Duration) (time.Duration, error) {
 						if b == bad && at < heals {
 							return 100 * time.Microsecond, errBroken
@@ -37,9 +40,12 @@ func TestFailureIsNeverCheap(t *testing.T) {
 					for _, k := range calls {
 						total += k
 					}
+					slack := 0.003 // chance, on so many calls
+					if raceEnabled {
+						slack = 0.02 // fewer calls
+					}
 					share := float64(failed[bad]) / float64(total)
-					// 1/n of the calls, and chance on so many of them.
-					assert.LessOrEqual(t, share, 1/float64(n)*1.03+0.003, "of %d calls", total)
+					assert.LessOrEqual(t, share, 1/float64(n)*1.03+slack, "of %d calls", total)
 					assert.Greater(t, share, 0.1/float64(n), "a failing backend is still tried with ejection off")
 
 					// Once it works it has its share again.
@@ -50,7 +56,7 @@ func TestFailureIsNeverCheap(t *testing.T) {
 					for _, k := range calls {
 						total += k
 					}
-					assert.InDelta(t, 1/float64(n), float64(calls[bad])/float64(total), 0.1/float64(n))
+					assert.InDelta(t, 1/float64(n), float64(calls[bad])/float64(total), 0.15/float64(n))
 					for b, s := range pool.All() {
 						assert.Zero(t, s.InFlight, b)
 						assert.Zero(t, s.Held, b)
