@@ -128,26 +128,32 @@ func (m *member[T]) hasRoom(tried []T) bool {
 
 // wait queues up and waits.
 func (l *line[T]) wait(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
-	p := d.pool
-	l.mu.Lock()
-	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
-		l.shed++
-		l.mu.Unlock()
-		return nil, 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
-	}
-	w := &waiter[T]{ready: make(chan struct{}, 1), by: d, ctx: ctx, since: p.elapsed()}
+	w := &waiter[T]{ready: make(chan struct{}, 1), by: d, ctx: ctx, since: d.pool.elapsed()}
 	if len(tried) > 0 {
 		list := tried // so that only this case moves to the heap
 		w.tried = &list
+	}
+	patience, err := l.queue(d.pool, w)
+	if err != nil {
+		return nil, 0, err
+	}
+	return l.await(d.pool, w, patience)
+}
+
+// queue puts w at the end of the line, if that is not full.
+func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock() // also if a user's policy or signal panics
+	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
+		l.shed++
+		return 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
 	}
 	w.prev, w.next = l.head.prev, &l.head
 	w.prev.next, l.head.prev = w, w
 	l.waiting.Add(1)
 	// A place that was freed before we were counted as waiting is still free.
 	l.serve(p)
-	patience := l.patience(p, w)
-	l.mu.Unlock()
-	return l.await(p, w, patience)
+	return l.patience(p, w), nil
 }
 
 // await is what the waiting call does. The wait costs a timer only where a limit
@@ -253,8 +259,8 @@ func (l *line[T]) freed(p *Pool[T]) {
 		return
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.serve(p)
-	l.mu.Unlock()
 }
 
 // rush is freed after a change of the pool: there may be places on many backends,
@@ -264,9 +270,9 @@ func (l *line[T]) rush(p *Pool[T]) {
 		return
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.serve(p)
 	l.alertHead(p)
-	l.mu.Unlock()
 }
 
 // serve gives every free place to a waiter. The caller holds l.mu.

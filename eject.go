@@ -34,10 +34,11 @@ type record struct {
 	trialAt  time.Duration // phaseTried: when it began
 	run      []uint32      // start numbers of the latest failures, at most Consecutive
 	window   window
-	reason   error // why it was ejected last
-	lastErr  error // the last failure
-	failures int   // failures and deadlines, ever
-	told     State // the state that the last event told of
+	said     [2]float64 // what it added to Pool.overall: successes, failures
+	reason   error      // why it was ejected last
+	lastErr  error      // the last failure
+	failures int        // failures and deadlines, ever
+	told     State      // the state that the last event told of
 }
 
 // isOut reports whether the member is ejected and its time not up.

@@ -89,21 +89,44 @@ func (p *Pool[T]) outlier(m *member[T], now time.Duration) error {
 	if bad < float64(cfg.MinFailures) || lnBinomialTail(bad, good+bad, cfg.Tolerance) > lnAlpha {
 		return nil
 	}
-	var othersGood, othersBad float64
-	for _, o := range p.members {
-		if o == m || !o.used || o.phase != phaseIn {
-			continue
-		}
-		o.window.roll(now, cfg.Window, uint32(o.good.Load()>>32))
-		g, b := o.window.sum(now, cfg.Window)
-		othersGood += g
-		othersBad += b
-	}
+	othersGood, othersBad := p.others(m, now)
 	if lnFisherTail(bad, good+bad, othersBad, othersGood+othersBad) > lnAlpha {
 		return nil
 	}
 	return fmt.Errorf("%.0f of %.0f calls failed within %v, against %.0f of %.0f on the others, the last: %w",
 		bad, good+bad, cfg.Window, othersBad, othersGood+othersBad, m.lastErr)
+}
+
+// overall is how calls ended on all members together, kept for a moment: in a
+// large pool that fails as a whole every failure asks for it.
+type overall struct {
+	at        time.Duration
+	good, bad float64
+	valid     bool
+}
+
+// manyMembers is from where on the overall counts are kept for a hundredth of the
+// window instead of being added up at every failure.
+const manyMembers = 100
+
+// others returns how calls ended within the window on all members but m.
+func (p *Pool[T]) others(m *member[T], now time.Duration) (good, bad float64) {
+	cfg := &p.cfg.Ejection
+	if o := &p.overall; !o.valid || len(p.members) < manyMembers || now-o.at > cfg.Window/100 {
+		*o = overall{at: now, valid: true}
+		for _, each := range p.members {
+			each.said = [2]float64{}
+			if !each.used || each.phase != phaseIn {
+				continue
+			}
+			each.window.roll(now, cfg.Window, uint32(each.good.Load()>>32))
+			g, b := each.window.sum(now, cfg.Window)
+			each.said = [2]float64{g, b}
+			o.good += g
+			o.bad += b
+		}
+	}
+	return p.overall.good - m.said[0], p.overall.bad - m.said[1]
 }
 
 var lnAlpha = math.Log(outlierAlpha)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,7 @@ type Pool[T comparable] struct {
 	members []*member[T]
 	index   map[T]*member[T] // the members, and those that have left but may return as themselves
 	signal  func(backend T, inFlight int) float64
+	overall overall // how calls ended on all members together
 	news    eventQueue
 
 	line line[T] // who waits for a place
@@ -130,7 +132,10 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		}
 		seen[b.Backend] = struct{}{}
 	}
-	return p.change(func(now time.Duration) error {
+	return p.change(func(now time.Duration) (bool, error) {
+		if p.isSame(list) {
+			return false, nil
+		}
 		for b := range seen { // back too late to be themselves: new ones
 			if m, ok := p.index[b]; ok && m.removed && !m.bound(now) {
 				delete(p.index, b)
@@ -138,7 +143,8 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		}
 		for _, m := range p.members {
 			if _, stays := seen[m.backend]; !stays {
-				m.removed = true
+				m.removed, m.used = true, false
+				p.forgive(m)
 				m.noteState(p, now)
 			}
 		}
@@ -161,7 +167,14 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		if stayed {
 			p.startSlowly(fresh...)
 		}
-		return nil
+		return true, nil
+	})
+}
+
+// isSame reports whether the list is what the members are already.
+func (p *Pool[T]) isSame(list []Weighted[T]) bool {
+	return p.snap.Load() != nil && slices.EqualFunc(p.members, list, func(m *member[T], b Weighted[T]) bool {
+		return m.backend == b.Backend && (math.IsNaN(b.Weight) || m.weight == b.Weight)
 	})
 }
 
@@ -206,10 +219,10 @@ func (p *Pool[T]) newMember(b T, s *slot) *member[T] {
 	return m
 }
 
-// change runs f under the lock, publishes the result, and then, outside the lock,
-// wakes those who wait and delivers the events. An error of f is returned; f must
-// then have changed nothing.
-func (p *Pool[T]) change(f func(now time.Duration) error) error {
+// change runs f under the lock and, if it says that it has changed something,
+// publishes the result, and then, outside the lock, wakes those who wait and
+// delivers the events. If f returns an error it must have changed nothing.
+func (p *Pool[T]) change(f func(now time.Duration) (changed bool, err error)) error {
 	if p.index == nil {
 		return errZeroPool
 	}
@@ -218,13 +231,13 @@ func (p *Pool[T]) change(f func(now time.Duration) error) error {
 	}
 	p.mu.Lock()
 	now := p.elapsed()
-	err := f(now)
-	if err == nil {
+	changed, err := f(now)
+	if changed {
 		p.publish()
 		p.sweep(now)
 	}
 	p.mu.Unlock()
-	if err == nil {
+	if changed {
 		p.line.rush(p)
 		p.deliver()
 	}
@@ -245,13 +258,13 @@ func (p *Pool[T]) SetWeight(b T, weight float64) error {
 	if err := checkWeight(b, weight); err != nil {
 		return err
 	}
-	return p.change(func(time.Duration) error {
+	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, false)
-		if err != nil {
-			return err
+		if err != nil || m.weight == weight {
+			return false, err
 		}
 		m.weight = weight
-		return nil
+		return true, nil
 	})
 }
 
@@ -261,11 +274,12 @@ func (p *Pool[T]) SetWeight(b T, weight float64) error {
 // value is in whatever unit the caller likes, 0 for idle; failures still on the
 // books are added and the weight divides it as always. A value above MaxLoad is
 // cut to it; one that is negative or NaN counts as MaxLoad, so that a broken
-// signal draws no traffic, and Stats.BadSignals counts it.
+// signal draws no traffic, and Stats.BadSignals counts it. It must not call
+// methods of the pool.
 func (p *Pool[T]) SetLoad(signal func(backend T, inFlight int) float64) {
-	_ = p.change(func(time.Duration) error {
+	_ = p.change(func(time.Duration) (bool, error) {
 		p.signal = signal
-		return nil
+		return true, nil
 	})
 }
 
@@ -274,17 +288,15 @@ func (p *Pool[T]) SetLoad(signal func(backend T, inFlight int) float64) {
 // ejected by hand, Lease fails with ErrNoBackends. Ejecting twice is harmless.
 // The error matches ErrUnknownBackend.
 func (p *Pool[T]) Eject(b T) error {
-	return p.change(func(now time.Duration) error {
+	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, true)
-		if err != nil {
-			return err
+		if err != nil || m.byHand {
+			return false, err
 		}
-		if !m.byHand {
-			m.byHand = true
-			m.newEra()
-			p.forgive(m)
-		}
-		return nil
+		m.byHand = true
+		m.newEra()
+		p.forgive(m)
+		return true, nil
 	})
 }
 
@@ -293,18 +305,17 @@ func (p *Pool[T]) Eject(b T) error {
 // record wiped clean, at full share. Restoring one that is in is harmless. The
 // error matches ErrUnknownBackend.
 func (p *Pool[T]) Restore(b T) error {
-	return p.change(func(now time.Duration) error {
+	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, true)
-		if err != nil {
-			return err
+		if err != nil || !m.byHand && !m.down && m.phase == phaseIn {
+			return false, err
 		}
-		if m.byHand || m.down || m.isOut(now) {
-			m.byHand, m.down, m.downErr = false, false, nil
-			m.record.wipe()
-			m.newEra()
-			m.ramp.step = rampSteps
-		}
-		return nil
+		m.byHand, m.down, m.downErr = false, false, nil
+		m.wipe()
+		m.newEra()
+		m.ramp.step = rampSteps
+		m.attend.And(^attendState)
+		return true, nil
 	})
 }
 
@@ -314,16 +325,18 @@ func (p *Pool[T]) Restore(b T) error {
 // hand or by outcome. It is for checks that run beside the calls, such as package
 // health. The error matches ErrUnknownBackend.
 func (p *Pool[T]) SetHealth(b T, up bool, reason error) error {
-	return p.change(func(now time.Duration) error {
+	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, true)
 		if err != nil {
-			return err
+			return false, err
+		}
+		if !up {
+			m.downErr = reason
 		}
 		if m.down == !up {
-			m.downErr = reason
-			return nil
+			return false, nil
 		}
-		m.down, m.downErr = !up, reason
+		m.down = !up
 		m.newEra()
 		if up {
 			m.downErr = nil
@@ -331,7 +344,7 @@ func (p *Pool[T]) SetHealth(b T, up bool, reason error) error {
 		} else {
 			p.forgive(m)
 		}
-		return nil
+		return true, nil
 	})
 }
 
