@@ -402,10 +402,10 @@ func TestTenThousandMembers(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, list...)
 	require.Equal(t, 10_000, pool.Len())
 	leases := make([]evenkeel.Lease[string], 10_000)
-	lb := sqf.New(pool)
+	turns := roundrobin.New(pool)
 	for i := range leases {
 		var err error
-		leases[i], err = lb.Lease(t.Context())
+		leases[i], err = turns.Lease(t.Context())
 		require.NoError(t, err)
 	}
 	for b, s := range pool.All() {
@@ -423,25 +423,29 @@ func TestTenThousandMembers(t *testing.T) {
 	lbtest.RequireIdle(t, pool)
 	for name, lb := range everyPolicy(t, pool) {
 		used := map[string]bool{}
-		for range 5000 {
+		for range 1000 {
 			used[call(t, lb, ok)] = true
 		}
-		assert.Greater(t, len(used), 3000, name)
+		assert.Greater(t, len(used), 800, name)
 	}
 	require.NoError(t, pool.SetWeight(list[17], 3)) // and with weights
 	for name, lb := range everyPolicy(t, pool) {
 		used := map[string]bool{}
-		for range 5000 {
+		for range 1000 {
 			used[call(t, lb, ok)] = true
 		}
-		assert.Greater(t, len(used), 3000, name)
+		assert.Greater(t, len(used), 800, name)
 	}
 }
 
 // A million leases beside changes of every kind from many goroutines: no count is
 // lost.
 func TestMillionLeasesBesideChanges(t *testing.T) {
-	const callers, each = 8, 125_000
+	const callers = 8
+	each := 125_000
+	if raceEnabled {
+		each = 25_000 // it is slow, and sees as much
+	}
 	pool := newPool(t, evenkeel.Config{}, names(12)...)
 	lbs := everyPolicy(t, pool)
 	order := []evenkeel.Balancer[string]{lbs["p2c"], lbs["sqf"], lbs["roundrobin"], lbs["random"]}
