@@ -190,6 +190,19 @@ func TestFollowsReplace(t *testing.T) {
 	})
 }
 
+func TestAJoinIsNoticedWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, servers := newPool(t, evenkeel.Config{}, "a"), newFleet()
+		checker := start(t, pool, servers.probe, health.Config{Interval: time.Hour, Jitter: -1})
+		defer checker.Close()
+		time.Sleep(1500 * time.Millisecond)
+		require.NoError(t, pool.Replace("a", "b"))
+		time.Sleep(time.Second)
+		assert.Equal(t, 1, servers.probed("a"))
+		assert.Equal(t, 1, servers.probed("b"))
+	})
+}
+
 func TestABackendThatIsGoneForLongIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool, servers := newPool(t, evenkeel.Config{}, "a", "b", "c"), newFleet()
@@ -221,6 +234,8 @@ func TestLeavingEndsTheProbeUnderWay(t *testing.T) {
 		require.NoError(t, pool.Replace("b", "c"))
 		time.Sleep(600 * time.Millisecond)
 		assert.Empty(t, told.of("a"), "it counts neither way")
+		now, _, _ := servers.busy("a")
+		assert.Zero(t, now, "its context has ended")
 		assert.Equal(t, 1, servers.probed("c"), "its place is free again")
 		require.NoError(t, pool.Replace("a", "b", "c"))
 		assert.NotEqual(t, evenkeel.StateEjectedByHealth, state(pool, "a"))

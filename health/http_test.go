@@ -254,6 +254,32 @@ func TestTypesThatAreAddresses(t *testing.T) {
 	})
 }
 
+// A password in a backend's URL is for that backend, and for nobody who reads the
+// error.
+func TestHTTPPasswordsGoNowhereElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		sent := map[string]string{}
+		network := &pipes{serve: answer("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", func(r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent[r.Host] = r.Header.Get("Authorization")
+		})}
+		told := &results{}
+		cfg := steady
+		cfg.OnResult = told.add
+		pool := newPool(t, evenkeel.Config{}, "http://user:secret@a", "http://b")
+		checker, err := health.Start(pool, health.HTTP[string]{Dial: network.dial, Header: http.Header{"X": {"y"}}}, cfg)
+		require.NoError(t, err)
+		time.Sleep(3500 * time.Millisecond)
+		require.NoError(t, checker.Close())
+		network.wg.Wait()
+		assert.Equal(t, map[string]string{"a": "Basic dXNlcjpzZWNyZXQ=", "b": ""}, sent)
+		require.EqualError(t, told.of("http://user:secret@a")[0].Err,
+			"health: probe of http://user:xxxxx@a: GET http://a/: status 403 Forbidden, want 200 to 299")
+	})
+}
+
 // A dial that the network swallows ends with its probe, and so does a handshake
 // that gets no answer: nothing of them is left when Close has returned.
 func TestNothingOutlivesItsProbe(t *testing.T) {
@@ -275,10 +301,14 @@ func TestNothingOutlivesItsProbe(t *testing.T) {
 				backend = "mute:443"
 			}
 			pool := newPool(t, evenkeel.Config{}, backend)
-			checker, err := health.Start(pool, health.HTTP[string]{Dial: dial, TLS: &tls.Config{}}, health.Config{})
+			checker, err := health.Start(pool, health.HTTP[string]{Dial: dial, TLS: &tls.Config{}}, health.Config{Jitter: -1})
 			require.NoError(t, err)
-			time.Sleep(time.Minute + 700*time.Millisecond)
+			time.Sleep(62 * time.Second) // no probe is under way
 			assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, backend))
+			assert.Zero(t, dialling.Load())
+			assert.Zero(t, network.open.Load())
+			time.Sleep(3500 * time.Millisecond) // one is
+			assert.Equal(t, int32(1), dialling.Load()+network.open.Load())
 			require.NoError(t, checker.Close())
 			synctest.Wait()
 			assert.Zero(t, dialling.Load())
