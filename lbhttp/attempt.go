@@ -133,7 +133,8 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 
 func (a *attempt) gotConn(httptrace.GotConnInfo) { a.connected.Store(true) }
 
-// setBody gives the outgoing request its body.
+// setBody gives the outgoing request its body. The base's own replays, on
+// connections that the server had closed, get theirs by the request's GetBody.
 func (a *attempt) setBody(body io.ReadCloser) {
 	a.out.Body = body
 	if body == nil || body == http.NoBody || (a.out.GetBody != nil && plain(body, a.out.ContentLength)) {
@@ -148,7 +149,7 @@ func (a *attempt) setBody(body io.ReadCloser) {
 				a.sent.state.Or(bodyBroke)
 				return nil, err
 			}
-			b := &sentBody{inner: again, length: a.sent.length}
+			b := &resentBody{sentBody: sentBody{inner: again, length: a.sent.length}, first: &a.sent}
 			b.settle()
 			return b, nil
 		}

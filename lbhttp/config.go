@@ -16,7 +16,8 @@ type Config struct {
 	// but with room for 256 idle connections to each backend, since the default of
 	// two makes a busy client dial again and again. An *http.Transport is copied,
 	// with its settings: later changes of it have no effect, and its own
-	// connections are not used. For any other see the package comment.
+	// connections are not used. A *Conns is used as it is. For any other see the
+	// package comment.
 	Base http.RoundTripper
 
 	// Outcome says how an attempt ended, as far as its backend is concerned, in

@@ -24,9 +24,11 @@ import (
 // gives each its TLS server name while the URL, which proxies and dial functions
 // go by, holds the address of the backend.
 //
-// A Transport makes its own from Config.Base. Use Conns by itself at the bottom
-// of a base that wraps a transport. A request that does not come from a Transport
-// goes to where its URL says. It is safe for concurrent use; make it by NewConns.
+// A Transport makes its own from Config.Base. Use Conns by itself at the bottom of
+// a base that wraps a transport; where the wrapper has no CloseIdleConnections,
+// call that of the Conns. Several Transports may share one. A request that does
+// not come from a Transport goes to where its URL says. It is safe for concurrent
+// use; make it by NewConns.
 type Conns struct {
 	template *http.Transport
 
@@ -46,6 +48,10 @@ const (
 
 	// maxNames bounds the names of one backend: a proxy's clients may choose them.
 	maxNames = 64
+
+	// trustAtFirst is how long a route that never brought an answer is kept in any
+	// case, so that a dead backend does not make a new one for every call.
+	trustAtFirst = time.Second
 
 	defaultIdleConnTimeout     = 90 * time.Second
 	defaultMaxIdleConnsPerHost = 256
@@ -108,6 +114,7 @@ type route struct {
 	conns  *Conns
 	target *target
 	via    *http.Transport
+	made   time.Time
 
 	used     atomic.Bool
 	retired  atomic.Bool
@@ -214,7 +221,7 @@ func (c *Conns) addRoute(t *target, n name) *route {
 		delete(routes, m)
 		c.retire(r)
 	}
-	r := &route{name: n, conns: c, target: t, via: c.transport(t, n)}
+	r := &route{name: n, conns: c, target: t, via: c.transport(t, n), made: time.Now()}
 	routes[n] = r
 	t.routes.Store(&routes)
 	return r
@@ -299,6 +306,9 @@ func (c *Conns) prune() {
 // it, and nothing at all has been received on it meanwhile. They may be dead
 // without a sign, and HTTP/2 would put every further request on the same one.
 func (c *Conns) distrust(r *route) {
+	if r.answered.Load() == 0 && time.Since(r.made) < trustAtFirst {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	routes := maps.Clone(*r.target.routes.Load())

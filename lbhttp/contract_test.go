@@ -736,6 +736,76 @@ func TestF129FrozenConnectionIsNotUsedAgain(t *testing.T) {
 	}
 }
 
+// A whole host that freezes is ejected, though its calls only run into their
+// callers' deadlines; when it thaws its trial goes over a new connection.
+func TestF129FrozenHostIsEjectedAndComesBack(t *testing.T) {
+	donor := serveTLS(t, text(""))
+	trust := donor.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		var served sync.WaitGroup
+		var servers []*http.Server
+		for _, h := range []string{"a:443", "b:443"} {
+			s := &http.Server{Handler: text("hello"), ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: donor.TLS.Certificates}}
+			l := n.listen(h)
+			served.Go(func() { _ = s.ServeTLS(l, "", "") })
+			servers = append(servers, s)
+		}
+		var ice atomic.Pointer[atomic.Bool] // over the connections to a that are made from now on
+		ice.Store(new(atomic.Bool))
+		base := n.base(0)
+		base.TLSClientConfig = &tls.Config{RootCAs: trust}
+		base.ForceAttemptHTTP2 = true
+		dial := base.DialContext
+		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			if err != nil || addr != "a:443" {
+				return c, err
+			}
+			return &frozen{Conn: c, ice: ice.Load(), done: make(chan struct{})}, nil
+		}
+		pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}}, "a", "b")
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base})
+		get := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			resp, err := tr.RoundTrip(request(t, ctx, "GET", "https://example.com/", nil))
+			if err == nil {
+				body(t, resp, nil)
+			}
+			return err
+		}
+		for range 20 {
+			require.NoError(t, get())
+		}
+		ice.Load().Store(true)
+		failed := 0
+		for range 300 {
+			if get() != nil {
+				failed++
+			}
+			if stats(t, pool, "a").State == evenkeel.StateEjectedByOutcome {
+				break
+			}
+		}
+		st := stats(t, pool, "a")
+		require.Equal(t, evenkeel.StateEjectedByOutcome, st.State, "after %d failed calls", failed)
+		ice.Store(new(atomic.Bool)) // what is frozen stays so; what is made from now on is not
+		time.Sleep(time.Until(st.Until))
+		for range 50 {
+			require.NoError(t, get(), "the trial too")
+		}
+		assert.Equal(t, evenkeel.StateIn, stats(t, pool, "a").State)
+		assertIdle(t, pool)
+		tr.CloseIdleConnections()
+		time.Sleep(2 * time.Minute)
+		for _, s := range servers {
+			_ = s.Close()
+		}
+		served.Wait()
+	})
+}
+
 func TestF131InformationalResponses(t *testing.T) {
 	both(t, func(t *testing.T, serve func(http.HandlerFunc) *server) {
 		s := serve(func(w http.ResponseWriter, r *http.Request) {

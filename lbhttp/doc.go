@@ -48,7 +48,8 @@
 // for https requests is refused, since http.Transport has one server name for
 // both. Transport.RegisterProtocol and an HTTP/2 set-up made by
 // golang.org/x/net/http2 on the base are not taken over; HTTP/2 as such is.
-// Limits on connections, MaxIdleConns and MaxConnsPerHost, apply to each backend
+// A DialTLSContext is given the address of the backend and makes its own handshake,
+// for the name it likes. Limits on connections, MaxIdleConns and MaxConnsPerHost, apply to each backend
 // and name. An IdleConnTimeout of 0 is taken for 90 s, so that connections to
 // backends that have left do not stay for ever.
 package lbhttp

@@ -77,6 +77,22 @@ func (b *sentBody) pass() (io.ReadCloser, bool) {
 	}
 }
 
+// resentBody is a copy that the base itself asked for; what is wrong with it is
+// noted with the first.
+type resentBody struct {
+	sentBody
+	first *sentBody
+}
+
+// Read implements io.Reader.
+func (b *resentBody) Read(p []byte) (int, error) {
+	n, err := b.sentBody.Read(p)
+	if b.broke() {
+		b.first.state.Or(bodyBroke)
+	}
+	return n, err
+}
+
 func (b *sentBody) broke() bool { return b.state.Load()&bodyBroke != 0 }
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
