@@ -64,9 +64,6 @@ func run(ctx context.Context, root string, bugs []bug, args []string, out io.Wri
 	if *sample < 0 || *timeout <= 0 || f.NArg() > 0 {
 		return errors.New("-sample must not be negative, -timeout must be above 0, and there are no arguments besides flags")
 	}
-	if err := check(root, bugs); err != nil {
-		return err
-	}
 	chosen := slices.DeleteFunc(slices.Clone(bugs), func(b bug) bool { return !match.MatchString(b.name) && !match.MatchString(b.file) })
 	if len(chosen) == 0 {
 		return fmt.Errorf("no bug matches %q", *pattern)
@@ -75,6 +72,9 @@ func run(ctx context.Context, root string, bugs []bug, args []string, out io.Wri
 		rng := rand.New(rand.NewPCG(*seed, 0))
 		rng.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 		chosen = chosen[:*sample]
+	}
+	if err := check(root, chosen); err != nil {
+		return err
 	}
 	if *list {
 		for _, b := range chosen {
