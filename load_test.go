@@ -52,6 +52,117 @@ func TestLoadIsInFlightByWeight(t *testing.T) {
 	assert.Equal(t, []float64{0.5, 4}, loads(t, pool), "who is out is not seen")
 }
 
+// viewer is a policy that hands its View to a function.
+type viewer func(v evenkeel.View) int
+
+func (f viewer) Choose(v evenkeel.View) (int, evenkeel.Load) { return f(v), evenkeel.Load{} }
+
+// A View shows who may be taken, with numbers that stay theirs.
+func TestView(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
+	type seen struct {
+		version           uint64
+		ids               []uint64
+		weights           []float64
+		weighted, partial bool
+	}
+	view := func(avoid ...string) (s seen) {
+		d := evenkeel.NewDispatcher(pool, viewer(func(v evenkeel.View) int {
+			s = seen{version: v.Version(), weighted: v.Weighted(), partial: v.Partial()}
+			for i := range v.Len() {
+				s.ids = append(s.ids, v.ID(i))
+				s.weights = append(s.weights, v.Weight(i))
+			}
+			return 0
+		}))
+		lease, err := d.LeaseExcept(t.Context(), avoid...)
+		require.NoError(t, err)
+		lease.Release()
+		return s
+	}
+	first := view()
+	a, b, c := first.ids[0], first.ids[1], first.ids[2]
+	assert.Equal(t, []float64{1, 1, 1}, first.weights)
+	assert.False(t, first.weighted || first.partial)
+	assert.Equal(t, first, view(), "nothing has changed")
+
+	retry := view("B")
+	assert.Equal(t, []uint64{a, c}, retry.ids)
+	assert.True(t, retry.partial)
+	assert.NotEqual(t, first.version, retry.version)
+	assert.Equal(t, first, view("X"), "to avoid a stranger leaves out nobody")
+
+	require.NoError(t, pool.SetWeight("C", 2.5))
+	weighted := view()
+	assert.Equal(t, []uint64{a, b, c}, weighted.ids)
+	assert.Equal(t, []float64{1, 1, 2.5}, weighted.weights)
+	assert.True(t, weighted.weighted)
+	assert.NotEqual(t, first.version, weighted.version)
+	assert.Equal(t, []float64{1, 2.5}, view("A").weights)
+
+	require.NoError(t, pool.Eject("A"))
+	assert.Equal(t, []uint64{b, c}, view().ids)
+	require.NoError(t, pool.Replace("C", "A"))
+	require.NoError(t, pool.Restore("A"))
+	require.NoError(t, pool.Replace("C", "B", "A"))
+	last := view()
+	assert.Equal(t, []uint64{c, a}, []uint64{last.ids[0], last.ids[2]}, "A and C never left")
+	assert.NotContains(t, []uint64{a, b, c}, last.ids[1], "B left with nothing open: a new one")
+
+	other := newPool(t, evenkeel.Config{}, "A")
+	pool = other
+	assert.NotContains(t, append(last.ids, a, b), view().ids[0], "another pool's have other numbers")
+}
+
+// Least and Lesser say what Load and Less do, whatever loads are made of.
+func TestLeastAndLesser(t *testing.T) {
+	for name, setup := range map[string]func(pool *evenkeel.Pool[string]) error{
+		"counts":  func(*evenkeel.Pool[string]) error { return nil },
+		"weights": func(pool *evenkeel.Pool[string]) error { return pool.SetWeight(names(5)[1], 3) },
+		"a signal": func(pool *evenkeel.Pool[string]) error {
+			pool.SetLoad(func(b string, n int) float64 { return float64(len(b) * (n + 1)) })
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := newPool(t, evenkeel.Config{}, names(5)...)
+			require.NoError(t, setup(pool))
+			for i, b := range names(5) {
+				for range []int{3, 4, 1, 2, 9}[i] {
+					lease := hold(t, pool, b)
+					defer lease.Release()
+				}
+			}
+			d := evenkeel.NewDispatcher(pool, viewer(func(v evenkeel.View) int {
+				least := 0
+				for i := range v.Len() {
+					if v.Load(i).Less(v.Load(least)) {
+						least = i
+					}
+					for j := range v.Len() {
+						at, l := v.Lesser(i, j)
+						want := i
+						if v.Load(j).Less(v.Load(i)) {
+							want = j
+						}
+						assert.Equal(t, want, at)
+						assert.True(t, l.Equal(v.Load(want)))
+					}
+				}
+				for u := range uint64(20) {
+					at, l := v.Least(u << 59)
+					assert.Equal(t, least, at)
+					assert.True(t, l.Equal(v.Load(least)))
+					assert.False(t, l.Idle())
+				}
+				return least
+			}))
+			_, err := d.Pick()
+			require.NoError(t, err)
+		})
+	}
+}
+
 // A signal of the caller's own takes the place of the count, and nil gives it back.
 func TestSetLoad(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, "A", "B")

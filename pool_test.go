@@ -324,7 +324,8 @@ func TestF151WeightOfAMember(t *testing.T) {
 	assert.Equal(t, "A", second.Backend(), "3/5 against 1")
 }
 
-// F152 has no case here: a pick hands out the backend itself, never an index that
+// F156, that no pick uses what Replace took out once it has returned, is part of
+// lbtest.Run, which every policy runs. F152 has no case here: a pick hands out the backend itself, never an index that
 // could go stale. F134 to F144 and F157 (resolvers) belong to package discover.
 
 // F142, F144: an empty Replace is obeyed while goroutines pick with every policy:
