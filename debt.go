@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/draw"
 )
 
 // A failure is never cheap. A backend that fails at once has nothing in flight,
@@ -44,9 +46,14 @@ func (s *snapshot[T]) setPrices() {
 	}
 }
 
-// hold keeps a failed call of m, still counted, on the books. The caller holds
-// p.mu.
+// hold keeps a failed call of m, still counted, on the books, unless what is there
+// makes m look busier than any other backend is: more would change no choice now,
+// and would only favour who joins later. The caller holds p.mu.
 func (p *Pool[T]) hold(m *member[T], now time.Duration) {
+	if float64(m.held.Load()) > p.busiestOther(m)*m.share() {
+		m.uncount()
+		return
+	}
 	m.debt.last.Store(int64(now))
 	m.held.Add(1)
 	var list []*slot
@@ -62,6 +69,23 @@ func (p *Pool[T]) hold(m *member[T], now time.Duration) {
 	}
 	list = append(list, m.slot)
 	p.debtors.Store(&list)
+}
+
+// busiestOther returns the largest number of calls in flight per weight on the
+// other backends; of a large pool it asks a part only.
+func (p *Pool[T]) busiestOther(m *member[T]) (most float64) {
+	in := p.snap.Load().in
+	const enough = 64
+	from := 0
+	if len(in) > enough {
+		from = draw.Index(p.jitter.Uint64(), len(in))
+	}
+	for k := range min(len(in), enough) {
+		if o := in[(from+k)%len(in)]; o != m {
+			most = max(most, float64(o.inFlight())/o.share())
+		}
+	}
+	return most
 }
 
 // payOff counts one call that ended otherwise than by failure, anywhere in the

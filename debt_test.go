@@ -124,12 +124,41 @@ func TestF001FailuresOnTheBooksAreNotInFlight(t *testing.T) {
 	assert.InDelta(t, 500, got["A"], 80)
 }
 
+// After an outage of all, the failures on the books do not send everything to
+// whoever joins next.
+func TestOutageFavoursNoNewcomer(t *testing.T) {
+	for name := range comparing(t, newPool(t, evenkeel.Config{}, "x"), 1) {
+		c := newClock()
+		pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, SlowStart: evenkeel.SlowStart{Off: true}, Now: c.Now}, "A", "B", "C")
+		down := true
+		lb := comparing(t, pool, 4)[name]
+		serve := func(b string, _ time.Duration) (time.Duration, error) {
+			if down {
+				return 100 * time.Microsecond, errBroken
+			}
+			assert.LessOrEqual(t, pool.InFlight("D"), 20, "%s: it takes the 30 callers for a moment, not all of them", name)
+			return 20 * time.Millisecond, nil
+		}
+		closedLoop(t, c, lb, 30, time.Second, serve)
+		down = false
+		require.NoError(t, pool.Replace("A", "B", "C", "D"))
+		calls, _ := closedLoop(t, c, lb, 30, time.Second, serve)
+		assert.InDelta(t, 375, calls["D"], 75, name)
+	}
+}
+
 // A burst of failures is forgotten after a while even if nothing pays it off.
 func TestDebtsExpire(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, "A", "B")
-	failOn(t, pool, "A", 50)
-	require.Equal(t, 50, stats(pool, "A").Held)
+	held := openLeases(t, onto(pool, "B"), 50)
+	failOn(t, pool, "A", 100)
+	require.Equal(t, 51, stats(pool, "A").Held, "one more than the busiest of the others has in flight")
+	for _, done := range held {
+		done(nil)
+	}
+	require.Equal(t, 1, stats(pool, "A").Held)
+	failOn(t, pool, "A", 1)
 	c.Advance(11 * time.Second)
 	lb := comparing(t, pool, 1)["sqf"]
 	assert.Equal(t, "B", call(t, lb, ok))

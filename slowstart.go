@@ -22,6 +22,10 @@ func (r *ramp) share() float64 {
 	return r.floor + (1-r.floor)*float64(r.step)/rampSteps
 }
 
+// share is the weight that picks go by: the one that was set, times the part of it
+// that slow start allows.
+func (s *standing) share() float64 { return s.weight * s.ramp.share() }
+
 // startSlowly puts members that are new or back on the ramp, unless there is
 // nobody at full share to spare them: when all are new none is held back. The
 // caller holds p.mu.

@@ -101,7 +101,7 @@ func (s *snapshot[T]) weigh(signal func(T, int) float64) {
 	heaviest := 0.0
 	for i, m := range s.in {
 		s.slots[i], s.ids[i] = m.slot, m.id
-		weights[i] = m.weight * m.ramp.share()
+		weights[i] = m.share()
 		heaviest = math.Max(heaviest, weights[i])
 	}
 	if signal != nil {
