@@ -259,7 +259,7 @@ func relapse(o options, out io.Writer) error {
 	var scenes []scene
 	list := []float64{1, 0.5, 0.2, 0.1}
 	if o.short {
-		list = list[:2]
+		list = list[:1]
 	}
 	for _, rate := range list {
 		for _, again := range []time.Duration{0, back} {
