@@ -63,6 +63,9 @@ func checkLimit(t testing.TB, construct constructor) {
 		s.refusesLease(s.ctx, evenkeel.ErrOverloaded, "with every backend at its limit")
 	}
 	s.wantCounts(full, "after calls that were refused at the limit")
+	if _, err := s.lb.Pick(); err != nil {
+		t.Errorf("Pick with every backend at its limit: %v; it counts nothing, so the limit is not for it", err)
+	}
 	for i := range leases {
 		leases[i].Release()
 		again := s.lease() // the one place that is free

@@ -290,6 +290,18 @@ func TestRunFindsWrongBalancers(t *testing.T) {
 			}}
 		}, []string{"Limit"}},
 
+		"refuses to pick at the limit": {func(p *pool) balancer {
+			b := p2c.New(p)
+			return &wrong{balancer: b, pick: func() (string, error) {
+				for backend, s := range p.All() {
+					if s.InFlight < 2 {
+						return backend, nil
+					}
+				}
+				return "", evenkeel.ErrOverloaded
+			}}
+		}, []string{"Limit"}},
+
 		"does not wait": {func(p *pool) balancer {
 			b := p2c.New(p)
 			return &wrong{balancer: b, lease: func(ctx context.Context) (lease, error) {
