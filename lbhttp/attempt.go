@@ -28,36 +28,43 @@ type attempt struct {
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's
 
-	resp      atomic.Pointer[http.Response] // once there is a header
-	route     atomic.Pointer[route]         // where it is entered, noRoute once it is over
-	went      *route                        // the same, also when it is over
-	answers   uint64                        // answers of the route when the attempt began
-	begun     time.Duration                 // on the Transport's clock; only with a Config.Outcome
-	header    time.Duration
-	connected atomic.Bool            // it had a connection; known if traced
-	trace     *httptrace.ClientTrace // nil: not traced
+	resp    atomic.Pointer[http.Response] // once there is a header
+	route   atomic.Pointer[route]         // where it is entered, noRoute once it is over
+	went    *route                        // the same, also when it is over
+	answers uint64                        // answers of the route when the attempt began
+	watched *watchedAttempt               // this one with more around it; nil: nobody asks
 
 	stop   func() bool // ends the watch on the context; nil: that cannot end
 	ending sync.Mutex  // held while the attempt is concluded
 	over   bool        // guarded by ending
 }
 
-// tracedAttempt is an attempt of which it matters whether it had a connection:
-// one that must not be made again if it may have been received.
-type tracedAttempt struct {
+// watchedAttempt is an attempt of which somebody asks more: how long the header
+// took, for a Config.Outcome; or whether there was a connection, for a request that
+// must not be sent again if it may have been received.
+type watchedAttempt struct {
 	attempt
-	clientTrace httptrace.ClientTrace
+	begun     time.Time
+	header    time.Duration
+	trace     httptrace.ClientTrace
+	traced    bool
+	connected atomic.Bool
 }
 
 func (t *Transport) newAttempt(req *http.Request) *attempt {
-	if t.base != nil || !t.retries || idempotent(req) {
+	traced := t.base == nil && t.retries && !idempotent(req)
+	if !traced && t.cfg.Outcome == nil {
 		return &attempt{t: t, caller: req}
 	}
-	a := &tracedAttempt{attempt: attempt{t: t, caller: req}}
-	a.clientTrace.GotConn = a.gotConn
-	a.trace = &a.clientTrace
-	return &a.attempt
+	w := &watchedAttempt{attempt: attempt{t: t, caller: req}, begun: time.Now(), traced: traced}
+	w.watched = w
+	if traced {
+		w.trace.GotConn = w.gotConn
+	}
+	return &w.attempt
 }
+
+func (w *watchedAttempt) gotConn(httptrace.GotConnInfo) { w.connected.Store(true) }
 
 var noRoute route
 
@@ -71,9 +78,6 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 			a.abandon()
 		}
 	}()
-	if t.cfg.Outcome != nil {
-		a.begun = time.Since(t.made)
-	}
 	ctx := req.Context()
 	to := t.conns.target(a.lease.Backend())
 	if to.err != nil {
@@ -91,8 +95,8 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 		via = t.base
 		ctx = attemptContext(ctx, a)
 	}
-	if a.trace != nil {
-		ctx = httptrace.WithClientTrace(ctx, a.trace)
+	if a.watched != nil && a.watched.traced {
+		ctx = httptrace.WithClientTrace(ctx, &a.watched.trace)
 	}
 	a.url = *req.URL
 	address(&a.url, to.url)
@@ -120,8 +124,8 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	case resp == nil:
 		return nil, errNothing
 	}
-	if t.cfg.Outcome != nil {
-		a.header = time.Since(t.made) - a.begun
+	if a.watched != nil {
+		a.watched.header = time.Since(a.watched.begun)
 	}
 	if a.went != nil {
 		a.went.answered.Add(1)
@@ -130,8 +134,6 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	a.resp.Store(resp)
 	return resp, nil
 }
-
-func (a *attempt) gotConn(httptrace.GotConnInfo) { a.connected.Store(true) }
 
 // setBody gives the outgoing request its body. The base's own replays, on
 // connections that the server had closed, get theirs by the request's GetBody.
@@ -247,11 +249,14 @@ func (a *attempt) conclude(err error) {
 	defer a.lease.Release() // if the user's rule panics
 	a.depart()
 	resp := a.resp.Load()
-	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Response: resp, Err: err, Header: a.header}
+	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Response: resp, Err: err}
 	if err != nil && a.caller.Context().Err() == nil {
 		end.CallerFailed = a.sent.broke() || invalid(a.caller)
 	}
 	if a.t.cfg.Outcome != nil {
+		if resp != nil {
+			end.Header = a.watched.header
+		}
 		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(resp, err))
 		return
 	}

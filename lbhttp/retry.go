@@ -62,8 +62,8 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 
 // unsent reports whether an attempt certainly sent nothing of the request.
 func (a *attempt) unsent(err error) bool {
-	if a.trace != nil {
-		return !a.connected.Load()
+	if a.watched != nil && a.watched.traced {
+		return !a.watched.connected.Load()
 	}
 	var op *net.OpError
 	return errors.Is(err, evenkeel.ErrBadBackend) || (errors.As(err, &op) && op.Op == "dial")
