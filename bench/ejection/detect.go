@@ -17,6 +17,7 @@ type scene struct {
 	noise      float64
 	perBackend float64
 	seed       uint64
+	hang       bool // the calls that fail hang until their callers give up
 
 	// relapse: the failing ones have failed altogether once before, were ejected,
 	// and have been back and well for so long. 0: they never were.
@@ -70,6 +71,7 @@ func detect(s scene) (found, error) {
 	if err != nil {
 		return f, err
 	}
+	w.hang = s.hang
 	fail := func(rate float64) error { // and wait until all are found
 		began, left = w.now, s.k
 		clear(out)

@@ -43,6 +43,9 @@ func run(args []string, out io.Writer) error {
 	if err := traffic(o, out); err != nil {
 		return err
 	}
+	if err := hanging(o, out); err != nil {
+		return err
+	}
 	if err := relapse(o, out); err != nil {
 		return err
 	}
@@ -244,6 +247,33 @@ func traffic(o options, out io.Writer) error {
 		return err
 	}
 	fmt.Fprint(out, "\nThe same by how many calls a second each backend is given:\n\n")
+	t := table(out)
+	fmt.Fprintln(t, "n\tk\tfails\tcalls/s each\ttime\tcalls\tmissed\thealthy ejected")
+	for i, s := range scenes {
+		line(t, fmt.Sprint(s.n), fmt.Sprint(s.k), s.rate, results[i].summarize(), fmt.Sprint(s.perBackend))
+	}
+	return t.Flush()
+}
+
+// hanging is the table of backends that do not fail but hang.
+func hanging(o options, out io.Writer) error {
+	sizes := []struct{ n, k int }{{2, 1}, {10, 1}, {10, 5}}
+	speeds := []float64{3, 10, 30, 100, 300}
+	if o.short {
+		sizes, speeds = sizes[:1], speeds[1:2]
+	}
+	var scenes []scene
+	for _, size := range sizes {
+		for _, speed := range speeds {
+			scenes = append(scenes, scene{n: size.n, k: size.k, rate: 1, perBackend: speed, hang: true})
+		}
+	}
+	results, err := play(scenes, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nBackends that hang: every call there lasts until its caller's deadline, %v, and all others succeed.\n"+
+		"Time from when they begin to; being the busiest keeps most calls away from them meanwhile.\n\n", deadline)
 	t := table(out)
 	fmt.Fprintln(t, "n\tk\tfails\tcalls/s each\ttime\tcalls\tmissed\thealthy ejected")
 	for i, s := range scenes {

@@ -14,7 +14,8 @@ import (
 
 // world is a pool with its callers and servers, on virtual time. Calls arrive as
 // a Poisson process, are given out by p2c and never wait; a call that succeeds
-// takes work (exponential) and one that fails failAfter.
+// takes work (exponential) and one that fails failAfter, or, where backends hang,
+// as long as its caller's deadline allows.
 type world struct {
 	pool   *evenkeel.Pool[int]
 	lb     *p2c.Balancer[int]
@@ -22,6 +23,7 @@ type world struct {
 	now    time.Duration
 	gap    float64 // mean time between arrivals, in ns
 	fail   []float64
+	hang   bool  // failing calls hang until their callers' deadlines pass
 	calls  []int // begun, by backend
 	onEnd  func(backend int, failed bool)
 
@@ -34,6 +36,7 @@ type world struct {
 const (
 	work      = 20 * time.Millisecond
 	failAfter = time.Millisecond
+	deadline  = time.Second
 )
 
 type call struct {
@@ -125,8 +128,11 @@ func (w *world) begin() error {
 	w.calls[b]++
 	c.failed = w.random.Float64() < w.fail[b]
 	takes := failAfter
-	if !c.failed {
+	switch {
+	case !c.failed:
 		takes = time.Duration(w.random.ExpFloat64() * float64(work))
+	case w.hang:
+		takes = deadline
 	}
 	heap.Push(&w.pending, ending{w.now + takes, i})
 	return nil
@@ -134,10 +140,13 @@ func (w *world) begin() error {
 
 func (w *world) end(i int) {
 	c := &w.open[i]
-	if c.failed {
-		c.lease.Done(errCall)
-	} else {
+	switch {
+	case !c.failed:
 		c.lease.Done(nil)
+	case w.hang:
+		c.lease.DoneAs(evenkeel.OutcomeDeadline, context.DeadlineExceeded)
+	default:
+		c.lease.Done(errCall)
 	}
 	if w.onEnd != nil {
 		w.onEnd(c.lease.Backend(), c.failed)
