@@ -55,7 +55,7 @@ func run(args []string, out io.Writer) error {
 	if o.hot == 0 {
 		return nil
 	}
-	off, on, err := hotPath(o.hot, 200_000)
+	off, on, err := hotPath(o.hot, 5_000)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.repeat, "repeat", 1, "scenes for every n, k and failure rate; five times as many where n is 10 or less")
 	flags.Float64Var(&o.perBackend, "rate", 100, "calls a second for each backend")
 	flags.IntVar(&o.calls, "calls", 10_000_000, "healthy calls for each size of pool")
-	flags.IntVar(&o.hot, "hot", 20, "rounds of the hot path; 0: not measured")
+	flags.IntVar(&o.hot, "hot", 2000, "rounds of the hot path; 0: not measured")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			flags.SetOutput(os.Stderr)
