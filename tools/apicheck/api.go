@@ -144,6 +144,13 @@ func compare(then, now *api) (breaking, compatible []string) {
 	return breaking, compatible
 }
 
+// same reports whether there is no difference at all, down to the names of
+// parameters.
+func (a *api) same(b *api) bool {
+	breaking, compatible := compare(a, b)
+	return len(breaking)+len(compatible) == 0 && bytes.Equal(a.text(), b.text())
+}
+
 // text is the API in lines that a reader of a diff can follow.
 func (a *api) text() []byte {
 	var b bytes.Buffer

@@ -170,13 +170,19 @@ func TestRun(t *testing.T) {
 	write("small.go", "package small\n\nfunc F() {}\n\nfunc G() {}\n")
 	require.NoError(t, check(false))
 	assert.Contains(t, out.String(), "compatible: example.com/small: G: added")
-	assert.Contains(t, out.String(), "has grown since the baseline")
+	assert.Contains(t, out.String(), "record it with: go run ./tools/apicheck -write")
 
 	write("small.go", "package small\n\nfunc G() {}\n")
 	require.ErrorIs(t, check(false), errBroken)
 	assert.Contains(t, out.String(), "breaks: example.com/small: F: removed")
 	require.NoError(t, check(true))
 	require.NoError(t, check(false))
+	require.NoError(t, check(true))
+	assert.Equal(t, "the baseline is up to date\n", out.String())
+
+	write("small.go", "package small\n\n// G moves, and gets a comment.\nfunc G() {}\n")
+	require.NoError(t, check(false))
+	assert.Equal(t, "the API of 1 packages breaks nobody\n", out.String())
 
 	write("small.go", "package small\n\nfunc G() { nonsense }\n")
 	require.ErrorContains(t, check(false), "undefined: nonsense")
