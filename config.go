@@ -73,7 +73,8 @@ type Ejection struct {
 	Off bool
 
 	// Consecutive is how many failures in a row eject. 0: 5. Negative: the rule
-	// is off.
+	// is off. It compares with nobody: where one call in five fails on all
+	// backends alike, chance makes a run of 5 in some thousands of calls.
 	Consecutive int
 
 	// Window is the length of the sliding window of the failure-rate rule, kept

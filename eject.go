@@ -53,7 +53,7 @@ func (r *record) wipe() {
 func (m *member[T]) newEra() {
 	m.floor.Store(starts(m.word.Load()))
 	m.run = m.run[:0]
-	m.window.reset(uint32(m.good.Load() >> 32))
+	m.window.reset(uint32(m.good.Load()>>32), m.pool.elapsed())
 }
 
 // wakeAt is when the member's phase changes by itself, 0 for never.

@@ -661,3 +661,51 @@ func TestEjectionOutlivesABlip(t *testing.T) {
 	assert.Equal(t, evenkeel.StateIn, s.State, "later it is new")
 	assert.Zero(t, s.Ejections)
 }
+
+// A backend that relapses is found as fast as the first time: the calls that went
+// well since its return are spread over that time, not over the last moment.
+func TestRelapseIsFoundAsFast(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Off: true},
+		Ejection: exact(evenkeel.Ejection{Consecutive: -1})}, "A", "B", "C", "D")
+	lb := roundrobin.New(pool)
+	run := func(d time.Duration, bad bool) (took time.Duration) {
+		for n := 0; took < d; n++ {
+			took += time.Millisecond
+			c.Advance(time.Millisecond)
+			call(t, lb, func(b string) error {
+				if bad && b == "A" && n%5 == 0 {
+					return errBroken
+				}
+				return nil
+			})
+			if ejected(pool) > 0 {
+				break
+			}
+		}
+		return took
+	}
+	run(2*time.Minute, false)
+	first := run(time.Minute, true)
+	require.Equal(t, 1, ejected(pool))
+	trial(t, c, pool, "A", nil)
+	run(2*time.Minute, false)
+	second := run(time.Minute, true)
+	require.Equal(t, 1, ejected(pool))
+	assert.InDelta(t, first.Seconds(), second.Seconds(), 0.6)
+}
+
+// What health checks found down is not remembered for ever after its removal.
+func TestDownIsForgotten(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
+	require.NoError(t, pool.SetHealth("A", false, errBroken))
+	require.NoError(t, pool.Replace("B", "C"))
+	c.Advance(4 * time.Minute)
+	require.NoError(t, pool.Replace("A", "B", "C"))
+	assert.Equal(t, evenkeel.StateEjectedByHealth, stats(pool, "A").State)
+	require.NoError(t, pool.Replace("B", "C"))
+	c.Advance(5 * time.Minute)
+	require.NoError(t, pool.Replace("A", "B", "C"))
+	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+}

@@ -25,8 +25,9 @@ type bucket struct {
 	bad  float64
 }
 
-func (w *window) reset(counter uint32) {
-	*w = window{counter: counter, rolled: -1}
+// reset forgets what was counted up to now.
+func (w *window) reset(counter uint32, now time.Duration) {
+	*w = window{counter: counter, rolled: now}
 }
 
 func (w *window) bucket(at int64) *bucket {
@@ -44,7 +45,7 @@ func (w *window) roll(now, length time.Duration, counter uint32) {
 	w.counter = counter
 	from, to := w.rolled, now
 	w.rolled = now
-	if from < 0 || from >= to {
+	if from >= to {
 		w.bucket(int64(to) / width).good += fresh
 		return
 	}
@@ -74,7 +75,7 @@ func (w *window) sum(now, length time.Duration) (good, bad float64) {
 // outlierAlpha is the probability, under the hypothesis of equal failure rates,
 // below which a difference is taken for real. It is tested at every failure, so
 // it is small.
-const outlierAlpha = 1e-9
+const outlierAlpha = 1e-7
 
 // outlier returns why a member fails more often than the others do, or nil. The
 // member is left out of what it is compared with, so the test works from two

@@ -64,7 +64,7 @@ func TestTailsAreExact(t *testing.T) {
 func TestWindow(t *testing.T) {
 	const length = 10 * time.Second
 	var w window
-	w.reset(100)
+	w.reset(100, 0)
 	w.roll(time.Second, length, 150)
 	good, bad := w.sum(time.Second, length)
 	assert.Equal(t, [2]float64{50, 0}, [2]float64{good, bad})
@@ -73,7 +73,7 @@ func TestWindow(t *testing.T) {
 	good, bad = w.sum(21*time.Second, length)
 	assert.InDelta(t, 100, good, 11, "those of the last window, in whole buckets")
 	assert.Zero(t, bad)
-	w.reset(350)
+	w.reset(350, 21*time.Second)
 	good, bad = w.sum(21*time.Second, length)
 	assert.Zero(t, good+bad)
 	w.roll(22*time.Second, length, 350)

@@ -50,12 +50,13 @@ type member[T comparable] struct {
 // standing is what a pool knows of a member besides its counts. Guarded by
 // Pool.mu.
 type standing struct {
-	weight  float64
-	removed bool
-	byHand  bool  // ejected by hand
-	down    bool  // ejected by health checks
-	downErr error // what the last check said
-	used    bool  // in the current snapshot
+	weight    float64
+	removed   bool
+	removedAt time.Duration
+	byHand    bool  // ejected by hand
+	down      bool  // ejected by health checks
+	downErr   error // what the last check said
+	used      bool  // in the current snapshot
 	record
 	ramp
 }
@@ -90,8 +91,8 @@ func (p *Pool[T]) elapsed() time.Duration { return p.cfg.Now().Sub(p.start) }
 // members already keep everything: counts, weight, statistics, ejection. Those
 // that are new get weight 1. Those that are left out get no new leases; the open
 // ones stay valid. One that comes back while such a lease is open, or before its
-// ejection would have ended, is the same backend still; one that comes back later
-// is new.
+// ejection would have ended (by health checks: within 5 minutes), is the same
+// backend still; one that comes back later is new.
 //
 // An empty Replace is obeyed. If the error matches ErrDuplicate or ErrBadBackend
 // nothing has changed.
@@ -143,7 +144,7 @@ func (p *Pool[T]) replace(list []Weighted[T]) error {
 		}
 		for _, m := range p.members {
 			if _, stays := seen[m.backend]; !stays {
-				m.removed, m.used = true, false
+				m.removed, m.used, m.removedAt = true, false, now
 				p.forgive(m)
 				m.noteState(p, now)
 			}
@@ -192,10 +193,14 @@ func (p *Pool[T]) sweep(now time.Duration) {
 	}
 }
 
+// downLife is how long a removed backend is remembered as found down by health
+// checks: nobody may check it any more, and addresses may never come back.
+const downLife = 5 * time.Minute
+
 // bound reports whether a removed backend that comes back now is the same one
 // still: leases on it are open, or an ejection lasts.
 func (m *member[T]) bound(now time.Duration) bool {
-	return m.inFlight() > 0 || m.byHand || m.down || m.isOut(now)
+	return m.inFlight() > 0 || m.byHand || m.isOut(now) || m.down && now-m.removedAt < downLife
 }
 
 // lastID numbers the members and versions of all pools of the process.
@@ -208,6 +213,7 @@ func (p *Pool[T]) newMember(b T, s *slot) *member[T] {
 	m.word.Store(oneStart) // so that it is not 0: see Load
 	if !p.cfg.Ejection.Off {
 		m.attend.Or(attendSuccess)
+		m.window.reset(0, p.elapsed())
 	}
 	if p.cfg.Outcome != nil {
 		m.attend.Or(attendOutcome)
@@ -223,9 +229,6 @@ func (p *Pool[T]) newMember(b T, s *slot) *member[T] {
 // publishes the result, and then, outside the lock, wakes those who wait and
 // delivers the events. If f returns an error it must have changed nothing.
 func (p *Pool[T]) change(f func(now time.Duration) (changed bool, err error)) error {
-	if p.index == nil {
-		return errZeroPool
-	}
 	if p.index == nil {
 		return errZeroPool
 	}

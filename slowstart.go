@@ -26,6 +26,11 @@ func (r *ramp) share() float64 {
 // that slow start allows.
 func (s *standing) share() float64 { return s.weight * s.ramp.share() }
 
+// sound reports whether nothing is held against the member.
+func (s *standing) sound() bool {
+	return !s.removed && !s.byHand && !s.down && s.weight > 0 && s.phase == phaseIn
+}
+
 // startSlowly puts members that are new or back on the ramp, unless there is
 // nobody at full share to spare them: when all are new none is held back. The
 // caller holds p.mu.
@@ -39,7 +44,7 @@ func (p *Pool[T]) startSlowly(fresh ...*member[T]) {
 	}
 	settled := false
 	for _, m := range p.members {
-		settled = settled || (!isFresh[m] && m.used && !m.byHand && m.weight > 0 && m.ramp.step >= rampSteps)
+		settled = settled || !isFresh[m] && m.sound() && m.ramp.step >= rampSteps
 	}
 	if !settled {
 		return

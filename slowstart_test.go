@@ -226,3 +226,14 @@ func TestReleaseLetsRise(t *testing.T) {
 	}
 	assert.Equal(t, evenkeel.StateIn, stats(pool, "B").State, fmt.Sprint(stats(pool, "B").Share))
 }
+
+// The one backend that is up again is not held back for those that are down, when
+// all are used because the checks took too many.
+func TestPanicHoldsNobodyBack(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	for _, b := range []string{"A", "B", "C"} {
+		require.NoError(t, pool.SetHealth(b, false, errBroken))
+	}
+	require.NoError(t, pool.SetHealth("A", true, nil))
+	assert.InDelta(t, 1, stats(pool, "A").Share, 1e-9)
+}
