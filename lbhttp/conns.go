@@ -98,11 +98,12 @@ func clone(t *http.Transport) *http.Transport {
 
 // target is one backend.
 type target struct {
-	url    *url.URL
-	err    error // it cannot be parsed
-	used   atomic.Bool
-	last   atomic.Pointer[route]           // the one used last: most have one name only
-	routes atomic.Pointer[map[name]*route] // replaced as a whole
+	backend string
+	url     *url.URL
+	err     error // it cannot be parsed
+	used    atomic.Bool
+	last    atomic.Pointer[route]           // the one used last: most have one name only
+	routes  atomic.Pointer[map[name]*route] // replaced as a whole
 }
 
 // name is how requests name the service: scheme and host of their URL.
@@ -144,7 +145,7 @@ func (c *Conns) addTarget(backend string) *target {
 	}
 	all := maps.Clone(old)
 	c.sweep(all, time.Now())
-	t := &target{}
+	t := &target{backend: backend}
 	t.url, t.err = ParseBackend(backend)
 	t.routes.Store(&map[name]*route{})
 	all[backend] = t
@@ -209,6 +210,13 @@ func (r *route) leave() {
 func (c *Conns) addRoute(t *target, n name) *route {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if targets := *c.targets.Load(); targets[t.backend] == nil { // just swept away
+		targets = maps.Clone(targets)
+		targets[t.backend] = t
+		c.targets.Store(&targets)
+	} else {
+		t = targets[t.backend]
+	}
 	old := *t.routes.Load()
 	if r, ok := old[n]; ok {
 		return r
