@@ -453,3 +453,37 @@ func TestDeadContext(t *testing.T) {
 	_, err := p2c.New(pool).LeaseExcept(ctx, "A")
 	assert.Same(t, cause, err)
 }
+
+// A backend that is taken out while a pick looks at it is not leased: the pick
+// looks again, and no count stays behind.
+func TestTakenOutWhileAPickLooks(t *testing.T) {
+	for name, takeOut := range map[string]func(pool *evenkeel.Pool[string]) error{
+		"Eject":   func(pool *evenkeel.Pool[string]) error { return pool.Eject("A") },
+		"Drain":   func(pool *evenkeel.Pool[string]) error { return pool.SetWeight("A", 0) },
+		"Replace": func(pool *evenkeel.Pool[string]) error { return pool.Replace("B") },
+	} {
+		for _, cfg := range []evenkeel.Config{{}, {MaxInFlight: 1}, {MaxInFlight: 1, Backlog: 1}} {
+			for _, retry := range []bool{false, true} {
+				pool := newPool(t, cfg, "A", "B", "C")
+				looks := 0
+				d := evenkeel.NewDispatcher(pool, choice(func(evenkeel.View) int {
+					if looks++; looks == 1 {
+						assert.NoError(t, takeOut(pool))
+					}
+					return 0 // A at the first look, then B
+				}))
+				place := d.Lease
+				if retry {
+					place = func(ctx context.Context) (evenkeel.Lease[string], error) { return d.LeaseExcept(ctx, "C") }
+				}
+				lease, err := place(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, "B", lease.Backend(), name)
+				assert.Zero(t, pool.InFlight("A"), name)
+				assert.Equal(t, 2, looks, name)
+				lease.Release()
+				lbtest.RequireIdle(t, pool)
+			}
+		}
+	}
+}
