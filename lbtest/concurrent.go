@@ -20,13 +20,14 @@ const (
 // checkConcurrent lets callers lease while backends are ejected, drained,
 // removed and brought back. Each of those has a turn number that is odd from
 // when it is out for sure until just before it is let in: a call that finds the
-// same odd number before and after it was placed must not be on that backend.
+// same odd number before and after it was placed must not be on that backend. And
+// once one that is out has nothing in flight, no lease on it is open.
 func checkConcurrent(t testing.TB, construct constructor) {
 	backends := []string{"a", "b", "c", "d", "e", "f"}
 	s := newSubject(t, construct, evenkeel.Config{}, backends...)
-	turns := map[string]*atomic.Int64{}
+	turns, drained := map[string]*atomic.Int64{}, map[string]*atomic.Bool{}
 	for _, b := range backends {
-		turns[b] = new(atomic.Int64)
+		turns[b], drained[b] = new(atomic.Int64), new(atomic.Bool)
 	}
 
 	var stop atomic.Bool
@@ -71,6 +72,9 @@ func checkConcurrent(t testing.TB, construct constructor) {
 					fail("Lease took %q after it was ejected, drained or removed", b)
 				}
 				runtime.Gosched() // let it be open for a while
+				if b := lease.Backend(); drained[b] != nil && drained[b].Load() {
+					fail("a lease on %q is open although it was out and had nothing in flight", b)
+				}
 				switch (c + i) % 3 {
 				case 0:
 					lease.Done(nil)
@@ -106,8 +110,12 @@ func checkConcurrent(t testing.TB, construct constructor) {
 			}
 			turns[b].Add(1)
 			for began := calls.Load(); calls.Load() < began+callers && !stop.Load(); {
+				if s.pool.InFlight(b) == 0 {
+					drained[b].Store(true)
+				}
 				runtime.Gosched()
 			}
+			drained[b].Store(false)
 			turns[b].Add(1)
 			switch i % 3 {
 			case 0:
