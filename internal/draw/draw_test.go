@@ -31,9 +31,11 @@ func TestF014TwoIsUniformOverOrderedPairs(t *testing.T) {
 		source := draw.NewSource(uint64(n))
 		pairs := make([]int, n*n)
 		equal := make([]float64, n*n)
-		for range 2000 * n * (n - 1) {
+		for range 1000 * n * (n - 1) {
 			i, j := draw.Two(source.Uint64(), n)
-			require.NotEqual(t, i, j)
+			if i == j {
+				require.NotEqual(t, i, j)
+			}
 			pairs[i*n+j]++
 			equal[i*n+j] = 1
 		}
@@ -128,6 +130,8 @@ func TestF159ManyGoroutines(t *testing.T) {
 	}
 	require.Len(t, seen, goroutines*draws)
 	for range goroutines * draws {
-		require.True(t, seen[alone.Uint64()])
+		if u := alone.Uint64(); !seen[u] {
+			require.Contains(t, seen, u)
+		}
 	}
 }
