@@ -29,14 +29,13 @@ type attempt struct {
 	body io.ReadCloser // the response's
 
 	resp    atomic.Pointer[http.Response] // once there is a header
-	route   atomic.Pointer[route]         // where it is entered, noRoute once it is over
-	went    *route                        // the same, also when it is over
-	answers uint64                        // answers of the route when the attempt began
 	watched *watchedAttempt               // this one with more around it; nil: nobody asks
+	stop    func() bool                   // ends the watch on the context; nil: that cannot end
 
-	stop   func() bool // ends the watch on the context; nil: that cannot end
-	ending sync.Mutex  // held while the attempt is concluded
-	over   bool        // guarded by ending
+	ending  sync.Mutex // held while the attempt is concluded; guards what follows
+	over    bool
+	route   *route // that it is entered on, or was; nil: none
+	answers uint64 // of the route, when the attempt began
 }
 
 // watchedAttempt is an attempt of which somebody asks more: how long the header
@@ -44,8 +43,7 @@ type attempt struct {
 // must not be sent again if it may have been received.
 type watchedAttempt struct {
 	attempt
-	begun     time.Time
-	header    time.Duration
+	clock     time.Duration // when it began, since Transport.made; then the time to the header
 	trace     httptrace.ClientTrace
 	traced    bool
 	connected atomic.Bool
@@ -56,17 +54,18 @@ func (t *Transport) newAttempt(req *http.Request) *attempt {
 	if !traced && t.cfg.Outcome == nil {
 		return &attempt{t: t, caller: req}
 	}
-	w := &watchedAttempt{attempt: attempt{t: t, caller: req}, begun: time.Now(), traced: traced}
+	w := &watchedAttempt{attempt: attempt{t: t, caller: req}, traced: traced}
 	w.watched = w
 	if traced {
 		w.trace.GotConn = w.gotConn
+	}
+	if t.cfg.Outcome != nil {
+		w.clock = time.Since(t.made)
 	}
 	return &w.attempt
 }
 
 func (w *watchedAttempt) gotConn(httptrace.GotConnInfo) { w.connected.Store(true) }
-
-var noRoute route
 
 // run sends the request with the given body. The lease is held. What it returns
 // has been seen by nobody else yet: see hand and end.
@@ -89,7 +88,7 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	var via http.RoundTripper
 	if t.base == nil {
 		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host})
-		a.take(r)
+		a.route, a.answers = r, r.answered.Load() // nobody else knows of it yet
 		via = r.via
 	} else {
 		via = t.base
@@ -124,11 +123,11 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	case resp == nil:
 		return nil, errNothing
 	}
-	if a.watched != nil {
-		a.watched.header = time.Since(a.watched.begun)
+	if t.cfg.Outcome != nil {
+		a.watched.clock = time.Since(t.made) - a.watched.clock
 	}
-	if a.went != nil {
-		a.went.answered.Add(1)
+	if r, _ := a.way(); r != nil {
+		r.answered.Add(1)
 	}
 	resp.Request = req
 	a.resp.Store(resp)
@@ -161,18 +160,28 @@ func (a *attempt) setBody(body io.ReadCloser) {
 // take notes the route that the attempt goes by; it is entered. False: it has
 // one, or is over.
 func (a *attempt) take(r *route) bool {
-	if !a.route.CompareAndSwap(nil, r) {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if a.over || a.route != nil {
 		return false
 	}
-	a.went, a.answers = r, r.answered.Load()
+	a.route, a.answers = r, r.answered.Load()
 	return true
+}
+
+// way returns the route, nil if there is none, and how often it had been answered
+// on when the attempt began.
+func (a *attempt) way() (*route, uint64) {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	return a.route, a.answers
 }
 
 // suspect gives up the connections of a route that a request got no sign of life
 // from until its time was up.
 func (a *attempt) suspect(err error) {
-	r := a.went
-	if r == nil || r.answered.Load() != a.answers {
+	r, answers := a.way()
+	if r == nil || r.answered.Load() != answers {
 		return
 	}
 	if errors.Is(a.caller.Context().Err(), context.DeadlineExceeded) || isTimeout(err) {
@@ -255,7 +264,7 @@ func (a *attempt) conclude(err error) {
 	}
 	if a.t.cfg.Outcome != nil {
 		if resp != nil {
-			end.Header = a.watched.header
+			end.Header = a.watched.clock
 		}
 		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(resp, err))
 		return
@@ -268,9 +277,10 @@ func (a *attempt) conclude(err error) {
 	}
 }
 
+// depart leaves the route. The caller holds a.ending and has set a.over.
 func (a *attempt) depart() {
-	if r := a.route.Swap(&noRoute); r != nil && r != &noRoute {
-		r.leave()
+	if a.route != nil {
+		a.route.leave()
 	}
 }
 

@@ -36,6 +36,7 @@ type Transport struct {
 	cfg     Config
 	retries bool // at all
 	budget  budget
+	made    time.Time
 }
 
 // NewTransport returns a Transport over lb with the recommended set-up.
@@ -81,7 +82,8 @@ func newTransport(lb Balancer, cfg Config) (*Transport, error) {
 	t.cfg.Retry.Statuses = slices.Clone(cfg.Retry.Statuses)
 	t.except, _ = lb.(exceptBalancer)
 	t.retries = !cfg.Retry.Off && t.except != nil && cfg.Retry.Attempts > 1
-	t.budget.share, t.budget.perSecond, t.budget.start = cfg.Retry.Share, cfg.Retry.PerSecond, time.Now()
+	t.made = time.Now()
+	t.budget.share, t.budget.perSecond, t.budget.start = cfg.Retry.Share, cfg.Retry.PerSecond, t.made
 	switch base := cfg.Base.(type) {
 	case nil:
 		t.conns = NewConns(nil)
