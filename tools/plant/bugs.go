@@ -209,7 +209,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a trial that was cancelled locks the backend out", file: "eject.go",
-		old: "m.phase = phaseOffered // it said nothing", new: "m.phase = phaseOut // it said nothing", tests: core,
+		old: "m.phase = phaseOffered // it said nothing", new: "return false // it said nothing", tests: core,
 	},
 	{
 		name: "every lease is a trial", file: "eject.go",
@@ -221,7 +221,11 @@ var bugs = []bug{
 	},
 	{
 		name: "a backend is compared with itself too", file: "outlier.go",
-		old: "if o == m || !o.used", new: "if !o.used", tests: core,
+		old: "p.overall.good - m.said[0], p.overall.bad - m.said[1]", new: "p.overall.good, p.overall.bad", tests: core,
+	},
+	{
+		name: "a failure rate is judged without a look at the others", file: "outlier.go",
+		old: "if lnFisherTail(bad, good+bad, othersBad, othersGood+othersBad) > lnAlpha {", new: "if false {", tests: core,
 	},
 	{
 		name: "the caller's cancellation is a failure", file: "outcome.go",
@@ -233,7 +237,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a health check undoes an ejection by hand", file: "pool.go",
-		old: "m.down, m.downErr = !up, reason\n", new: "m.down, m.downErr, m.byHand = !up, reason, m.byHand && !up\n", tests: core,
+		old: "m.down = !up\n", new: "m.down, m.byHand = !up, m.byHand && !up\n", tests: core,
 	},
 	{
 		name: "slow start goes by the clock alone", file: "slowstart.go",
