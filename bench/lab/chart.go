@@ -27,6 +27,7 @@ type figure struct {
 	bars    []bar
 	percent bool // bars are shares
 	keyLeft bool // the legend stands to the left
+	keyLow  bool // and at the bottom
 	// yMin and yMax bound the y axis where they differ.
 	yMin, yMax float64
 }
@@ -136,8 +137,11 @@ func (f *figure) addCurves(p *plot.Plot) error {
 	} else {
 		p.Y.Min = 0
 	}
-	p.Legend.Top, p.Legend.Left = true, f.keyLeft
+	p.Legend.Top, p.Legend.Left = !f.keyLow, f.keyLeft
 	p.Legend.YOffs, p.Legend.XOffs = -vg.Points(4), -vg.Points(4)
+	if f.keyLow {
+		p.Legend.YOffs = vg.Points(8)
+	}
 	if f.keyLeft {
 		p.Legend.XOffs = vg.Points(8)
 	}

@@ -30,9 +30,8 @@ type engine struct {
 func newEngine(ctx context.Context, workers, seeds int) *engine {
 	e := &engine{ctx: ctx, seeds: seeds, memo: map[spec]*runs{}}
 	e.more.L = &e.mu
-	var all sync.WaitGroup
 	for range workers {
-		all.Go(e.work)
+		go e.work()
 	}
 	context.AfterFunc(ctx, func() {
 		e.mu.Lock()

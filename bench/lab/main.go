@@ -62,8 +62,8 @@ func (s *settings) verify() error {
 		return badFlag("seeds", "%d is not within 2 to 10000", s.seeds)
 	case s.parallel < 1 || s.parallel > 1024:
 		return badFlag("parallel", "%d is not within 1 to 1024", s.parallel)
-	case !(s.scale >= 0.01 && s.scale <= 10):
-		return badFlag("scale", "%v is not within 0.01 to 10", s.scale)
+	case !(s.scale >= 0.1 && s.scale <= 10):
+		return badFlag("scale", "%v is not within 0.1 to 10", s.scale)
 	}
 	return nil
 }

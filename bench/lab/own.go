@@ -116,6 +116,11 @@ func (o *fleet) config(given map[string]bool) (sim.Config, error) {
 			return none, badFlag(c.name, "%v", err)
 		}
 	}
+	for i, v := range cfg.Failing {
+		if v > 1 {
+			return none, badFlag("failing", "server %d has %v, but a share is at most 1", i, v)
+		}
+	}
 	if cfg.Changes, err = o.parseChanges(cfg.Failing); err != nil {
 		return none, badFlag("changes", "%v", err)
 	}
@@ -542,21 +547,22 @@ func (o *fleet) advice(cfg sim.Config, ranked []contender, noise []bool) string 
 	by := figures[o.by]
 	best := ranked[0]
 	value := func(c contender) float64 { return c.sample(by).mean() }
-	// Among those that cannot be told apart, the one that costs least to pick.
+	// Among those that are as good as the best, the one that costs least to pick.
 	cheap := []string{"p2c", "p3c", "roundrobin", "random", "sqf"}
 	pick := 0
 	for i := 1; i < len(ranked); i++ {
-		if noise[i] && math.Abs(ranked[i].lost-best.lost) < 0.001 && slices.Index(cheap, ranked[i].name) < slices.Index(cheap, ranked[pick].name) {
+		asGood := noise[i] && value(ranked[i]) < 1.02*value(best)
+		if asGood && math.Abs(ranked[i].lost-best.lost) < 0.001 && slices.Index(cheap, ranked[i].name) < slices.Index(cheap, ranked[pick].name) {
 			pick = i
 		}
 	}
 	var text string
 	switch {
 	case pick != 0:
-		text = fmt.Sprintf("advice: take %s; no difference to %s, which came out first, was found that chance does not explain, and %s costs less for each pick",
-			ranked[pick].name, best.name, ranked[pick].name)
+		text = fmt.Sprintf("advice: take %s; it is as good as %s, which came out first by chance or by next to nothing, and costs less for each pick",
+			ranked[pick].name, best.name)
 	case noise[1]:
-		text = fmt.Sprintf("advice: take %s; that it is better than %s may be chance, but it costs no more", best.name, ranked[1].name)
+		text = fmt.Sprintf("advice: take %s; whether it is better than %s these %d seeds do not settle (more -seeds would)", best.name, ranked[1].name, len(best.results))
 	case best.lost+0.001 < ranked[1].lost:
 		text = fmt.Sprintf("advice: take %s; it leaves %.2g %% of the requests unanswered, the next, %s, %.2g %%", best.name, best.lost*100, ranked[1].name, ranked[1].lost*100)
 	default:

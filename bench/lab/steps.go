@@ -357,7 +357,7 @@ func planTails(l *lab) (report, error) {
 			})
 		}
 		t.orders = []string{"random", "2 choices"}
-		f := figure{name: "tails", title: "Servers that hold at least k requests", x: "k", y: "share of servers", logY: true}
+		f := figure{name: "tails", title: "Servers that hold at least k requests", x: "k", y: "share of servers", logY: true, keyLeft: true, keyLow: true}
 		for i, policy := range []string{"random", "p2c"} {
 			c := curve{name: titleOf(policy), policy: policy, dots: true}
 			limit := curve{dashed: true}

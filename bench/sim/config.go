@@ -59,8 +59,9 @@ const (
 	// Board is the number of requests at each server as read at the last multiple
 	// of Config.Refresh, the same for all dispatchers.
 	Board
-	// WorkLeft is the time each server needs for all it holds, at this moment,
-	// which no real balancer can know.
+	// WorkLeft is the time each server still needs for all it holds, were its
+	// workers to share it evenly, which no real balancer can know: 0 when it is
+	// idle, infinite when it stands still with work to do.
 	WorkLeft
 )
 

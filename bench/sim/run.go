@@ -90,7 +90,8 @@ type run struct {
 	pools    []*evenkeel.Pool[int]
 	lbs      []evenkeel.Balancer[int]
 	lines    []line
-	board    []float64
+	board    []float64 // Board: the queue lengths as last read
+	drained  []float64 // WorkLeft: when each server will have finished all it holds
 	changes  []Change
 	chunks   []*[chunkSize]request
 	free     []int32
@@ -185,7 +186,8 @@ func (r *run) signal() func(backend, inFlight int) float64 {
 		r.board = make([]float64, r.cfg.Servers)
 		return func(b, _ int) float64 { return r.board[b] }
 	case WorkLeft:
-		return func(b, _ int) float64 { return r.servers[b].workLeft(r.now) }
+		r.drained = make([]float64, r.cfg.Servers)
+		return func(b, _ int) float64 { return max(r.drained[b]-r.now, 0) }
 	}
 	return nil
 }
@@ -380,6 +382,9 @@ func (r *run) accept(i int32) {
 		q.err = errFailed
 		q.work = float64(q.work * r.cfg.FailWork)
 	}
+	if r.drained != nil {
+		r.drained[n] = max(r.drained[n], r.now) + q.work/s.speed/float64(len(s.workers))
+	}
 	if len(s.idle) == 0 {
 		s.line.push(i)
 		s.queued += q.work
@@ -426,6 +431,9 @@ func (r *run) depart(n, w int32, gen uint32) {
 		r.begin(s, n, w, next, work)
 	} else {
 		wk.busy = false
+		if r.drained != nil && s.jobs == 0 {
+			r.drained[n] = r.now // exactly, whatever rounding has left
+		}
 		s.idle = append(s.idle, w)
 	}
 	if r.half > 0 {
@@ -485,6 +493,9 @@ func (r *run) change(c *Change) {
 		}
 	}
 	s.speed, s.failing = c.Speed, c.Failing
+	if r.drained != nil && s.jobs > 0 {
+		r.drained[c.Server] = r.now + s.workLeft(r.now)/s.speed/float64(len(s.workers))
+	}
 	for w := range s.workers {
 		if s.workers[w].busy {
 			r.expect(s, int32(c.Server), int32(w))

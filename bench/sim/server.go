@@ -31,20 +31,15 @@ func newServer(speed float64, workers int) server {
 	return s
 }
 
-// workLeft is the time until the server would have finished all it holds, were
-// its workers to share it evenly: exactly 0 when it is idle, infinite when it
-// stands still.
+// workLeft is the work that the server still has to do.
 func (s *server) workLeft(now float64) float64 {
-	if s.jobs == 0 {
-		return 0
-	}
 	sum := s.queued
 	for i := range s.workers {
 		if w := &s.workers[i]; w.busy {
 			sum += max(w.left-float64((now-w.since)*s.speed), 0)
 		}
 	}
-	return sum / s.speed / float64(len(s.workers))
+	return sum
 }
 
 // ring is a queue of request numbers that reuses its space.
