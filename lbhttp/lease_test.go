@@ -273,7 +273,8 @@ func must[T any](v T, err error) T {
 }
 
 // A backend that refuses at once looks idle. Retries hide its failures and
-// ejection ends them.
+// ejection ends them. (The other cases of this kind are not about HTTP calls: F037
+// is for a policy that goes by latency, F039 and F041 are for probes.)
 func TestF036BlackHole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
@@ -386,6 +387,35 @@ func TestContextEndsTheLeaseUnderADeafBase(t *testing.T) {
 		close(hold)
 		assert.NoError(t, <-done)
 		assertIdle(t, pool)
+	})
+}
+
+// A place is taken until the body is closed, and handed to who waits for it.
+func TestLimitsHoldUntilTheBodyEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		defer n.serve("a:80", text("hello"))()
+		pool := newPool(t, evenkeel.Config{MaxInFlight: 1, Backlog: 1}, "a")
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)})
+		get := func() (*http.Response, error) {
+			return tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		}
+		first, err := get()
+		require.NoError(t, err)
+		second := make(chan *http.Response)
+		go func() { second <- must(get()) }()
+		synctest.Wait()
+		_, err = get()
+		require.ErrorIs(t, err, evenkeel.ErrOverloaded)
+		select {
+		case <-second:
+			assert.Fail(t, "the place was taken")
+		default:
+		}
+		body(t, first, nil)
+		body(t, <-second, nil)
+		assertIdle(t, pool)
+		tr.CloseIdleConnections()
 	})
 }
 
