@@ -231,6 +231,7 @@ func (f *figure) addBars(p *plot.Plot) error {
 	p.Y.Min = 0
 	p.Y.Max *= 1.15
 	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 	return nil
 }
 
@@ -258,10 +259,10 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 }
 
 // slowerThan is the curve of the share of requests that take longer than a time,
-// down to one in ten thousand.
-func slowerThan(policy string, r *runs) curve {
+// down to one in ten to the power of depth.
+func slowerThan(policy string, r *runs, depth float64) curve {
 	c := curve{name: titleOf(policy), policy: policy}
-	for e := 0.0; e <= 4; e += 0.1 {
+	for e := 0.0; e <= depth+0.05; e += 0.1 {
 		rest := math.Pow(10, -e)
 		sum := 0.0
 		for _, res := range r.results {

@@ -81,7 +81,7 @@ func planHeavy(l *lab) (report, error) {
 		t.orders = []string{"mean", "p99"}
 		f := figure{name: "heavy", title: "Lognormal work: a count against the work left", x: "time in system", y: "share of requests that take longer", logY: true}
 		for i, p := range pub.Rows {
-			c := slowerThan(p.Policy, list[i].runs)
+			c := slowerThan(p.Policy, list[i].runs, 4)
 			c.name = t.rows[i].label
 			c.thin = p.Metric == "work"
 			f.curves = append(f.curves, c)

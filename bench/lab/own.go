@@ -505,7 +505,7 @@ func (o *fleet) rank(cfg sim.Config, ranked []contender, seeds int) *table {
 	t.notes = append(t.notes, o.advice(cfg, ranked, noise))
 	f := figure{name: "own", title: "Your fleet: who waits how long", x: "time in system", y: "share of requests that take longer", logY: true}
 	for _, c := range ranked {
-		f.curves = append(f.curves, slowerThan(c.name, c.runs))
+		f.curves = append(f.curves, slowerThan(c.name, c.runs, 4))
 	}
 	t.plots = []figure{f}
 	return t

@@ -26,9 +26,7 @@ type progress struct {
 	drawn int    // length of the line that stands there
 }
 
-// startProgress begins to show the engine's progress on f. redraw is decided by
-// what f and the standard output are: where tables go to the same terminal the
-// line is wiped before each.
+// startProgress begins to show the engine's progress on f.
 func startProgress(e *engine, f *os.File) *progress {
 	p := &progress{w: f, redraw: term.IsTerminal(int(f.Fd())), began: time.Now(), stop: make(chan struct{})}
 	if p.redraw {
@@ -51,6 +49,9 @@ func startProgress(e *engine, f *os.File) *progress {
 func (p *progress) draw(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.now == "" {
+		return // something else is being written
+	}
 	line := fmt.Sprintf("%s: %d of %d runs, %s", p.now, done, total, p.elapsed())
 	fmt.Fprintf(p.w, "\r%s%s", line, strings.Repeat(" ", max(0, p.drawn-len(line))))
 	p.drawn = len(line)
@@ -67,10 +68,12 @@ func (p *progress) waitFor(step string) {
 	p.now = step
 }
 
-// clear wipes the line, before something else is written.
+// clear wipes the line, before something else is written; it stays away until
+// waitFor.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.now = ""
 	if p.drawn > 0 {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.drawn))
 		p.drawn = 0

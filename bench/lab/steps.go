@@ -248,7 +248,7 @@ func planValidate(l *lab) (report, error) {
 		}
 		f := figure{name: "validate", title: "Random routing against the M/M/1 formula", x: "time in system", y: "share of requests that take longer", logY: true}
 		for i, p := range pub.Rows {
-			c := slowerThan("random", list[i].runs)
+			c := slowerThan("random", list[i].runs, 3)
 			c.name = fmt.Sprintf("simulated, utilization %v", p.Rho)
 			exact := curve{dashed: true}
 			for _, rest := range c.y {
@@ -319,7 +319,7 @@ func planPolicies(l *lab) (report, error) {
 		t.notes = append(t.notes, limits)
 		f := figure{name: "policies", title: "100 servers, 90 % used: who waits how long", x: "time in system, in mean service times", y: "share of requests that take longer", logY: true}
 		for _, r := range list {
-			f.curves = append(f.curves, slowerThan(r.policy, r.runs))
+			f.curves = append(f.curves, slowerThan(r.policy, r.runs, 4))
 		}
 		t.plots = []figure{f}
 		t.orders = []string{"mean", "p99"}

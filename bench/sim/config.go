@@ -127,7 +127,7 @@ type Config struct {
 	RTT float64
 
 	// Pool is the Config of every pool. Now and Seed are set by the simulator.
-	// Left zero it is what New's zero Config is, with ejection and slow start on;
+	// Its zero value is the recommended set-up, with ejection and slow start on;
 	// Plain is without. With MaxInFlight set requests wait in the backlog, as
 	// goroutines; MaxWait (real time) and ejection by outcome cannot be simulated
 	// together with that.
@@ -247,6 +247,9 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Pool.MaxInFlight > 0 && !c.Pool.Ejection.Off:
 		return c, bad("Pool.Ejection", "it must be Off where requests can wait: the wait uses real timers then")
 	}
+	if err := checkTraffic(c.Arrivals, c.Work); err != nil {
+		return c, err
+	}
 	if c.Workers == 0 {
 		c.Workers = 1
 	}
@@ -260,4 +263,42 @@ func (c Config) withDefaults() (Config, error) {
 		c.Horizon = math.Inf(1)
 	}
 	return c, nil
+}
+
+// checkTraffic checks the kinds of Arrivals and Work that have no constructor to
+// do so.
+func checkTraffic(arrivals Arrivals, work Work) error {
+	positive := func(values ...float64) bool {
+		for _, v := range values {
+			if !(v > 0) || !finite(v) {
+				return false
+			}
+		}
+		return true
+	}
+	switch a := arrivals.(type) {
+	case Poisson:
+		if !positive(float64(a)) {
+			return bad("Arrivals", "a rate of %v is not a positive number", float64(a))
+		}
+	case Bursty:
+		if !positive(a.Rate, a.On, a.Off) {
+			return bad("Arrivals", "%+v is not all positive numbers", a)
+		}
+	}
+	switch w := work.(type) {
+	case Constant:
+		if !finite(float64(w)) || w < 0 {
+			return bad("Work", "%v is no amount of work", float64(w))
+		}
+	case Lognormal:
+		if !(w >= 0 && w <= 5) {
+			return bad("Work", "a sigma of %v is not within 0 to 5", float64(w))
+		}
+	case Pareto:
+		if !(w > 1) || !finite(float64(w)) {
+			return bad("Work", "an exponent of %v is not above 1", float64(w))
+		}
+	}
+	return nil
 }

@@ -16,6 +16,7 @@ type Result struct {
 	GaveUp   int64 // that left the backlog because their Patience had ended
 	Stranded int64 // that a server which stands still holds for ever
 
+	// NaN, but for Max, if no request was counted.
 	Mean, P50, P99, P999, Max float64
 
 	// Peak is the most requests at one server, waiting or being worked on, right
