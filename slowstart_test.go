@@ -237,3 +237,19 @@ func TestPanicHoldsNobodyBack(t *testing.T) {
 	require.NoError(t, pool.SetHealth("A", true, nil))
 	assert.InDelta(t, 1, stats(pool, "A").Share, 1e-9)
 }
+
+// A backend with little traffic does not rise by the clock: each step needs its
+// share of the successes too.
+func TestRampNeedsAllItsSuccesses(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: ejectionOff}, "A")
+	require.NoError(t, pool.Replace("A", "B"))
+	only := onto(pool, "B")
+	for range 4 { // of the 5 that a tenth of SlowStart.Successes is
+		c.Advance(time.Minute)
+		call(t, only, ok)
+	}
+	assert.InDelta(t, 0.1, stats(pool, "B").Share, 1e-9)
+	call(t, only, ok)
+	assert.InDelta(t, 0.19, stats(pool, "B").Share, 1e-9)
+}
