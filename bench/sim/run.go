@@ -92,7 +92,6 @@ type run struct {
 	lines    []line
 	board    []float64 // Board: the queue lengths as last read
 	drained  []float64 // WorkLeft: when each server will have finished all it holds
-	changes  []Change
 	chunks   []*[chunkSize]request
 	free     []int32
 	arrivals func() (float64, bool)

@@ -85,7 +85,8 @@ func TestRunIsTheSameOnEveryMachine(t *testing.T) {
 		cfg.Policy = sim.Custom(func(uint64) evenkeel.Policy { return &inTurn{} })
 		r, err := sim.Run(t.Context(), cfg)
 		require.NoError(t, err)
-		assert.Equal(t, want[name], digits{r.Requests, r.Mean, r.P99}, name)
+		got := digits{r.Requests, r.Mean, r.P99}
+		assert.Equal(t, want[name], got, name)
 	}
 }
 
