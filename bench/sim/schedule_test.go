@@ -251,3 +251,21 @@ func TestWeightsKnownSpeeds(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.75, r.Shares[0], 0.02)
 }
+
+func TestScheduleWorkLeftAfterAChangeOfSpeed(t *testing.T) {
+	p := &by{to: []int{0, 0, 1}}
+	run(t, sim.Config{
+		Servers: 2, Signal: sim.WorkLeft, Arrivals: arriving{1, 1.5, 3}, Work: &list{[]float64{4, 2, 1}}, Policy: p.policy(),
+		Changes: []sim.Change{{At: 2, Server: 0, Speed: 0.5}},
+	})
+	// By 2 one unit of six is done; the other five take ten more.
+	assert.Equal(t, [][]float64{{0, 0}, {3.5, 0}, {9, 0}}, p.seen)
+}
+
+func TestScheduleWorkLeftIsSharedByTheWorkers(t *testing.T) {
+	p := &by{to: []int{0, 0, 0, 0}}
+	run(t, sim.Config{
+		Servers: 1, Workers: 2, Signal: sim.WorkLeft, Arrivals: arriving{1, 1, 2, 9}, Work: &list{[]float64{4, 2, 2, 1}}, Policy: p.policy(),
+	})
+	assert.Equal(t, [][]float64{{0}, {2}, {2}, {0}}, p.seen)
+}
