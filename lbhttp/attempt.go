@@ -21,16 +21,13 @@ type attempt struct {
 	t      *Transport
 	lease  evenkeel.Lease[string]
 	caller *http.Request // never changed
-
-	out http.Request // the copy that is sent
-	url url.URL      // its URL
+	copy   *sentCopy     // what is sent in its place; nil: itself
 
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's
 
-	resp    atomic.Pointer[http.Response] // once there is a header
-	watched *watchedAttempt               // this one with more around it; nil: nobody asks
-	stop    func() bool                   // ends the watch on the context; nil: that cannot end
+	resp atomic.Pointer[http.Response] // once there is a header
+	stop func() bool                   // ends the watch on the context; nil: that cannot end
 
 	ending  sync.Mutex // held while the attempt is concluded; guards what follows
 	over    bool
@@ -38,34 +35,71 @@ type attempt struct {
 	answers uint64 // of the route, when the attempt began
 }
 
-// watchedAttempt is an attempt of which somebody asks more: how long the header
-// took, for a Config.Outcome; or whether there was a connection, for a request that
-// must not be sent again if it may have been received.
-type watchedAttempt struct {
-	attempt
+// sentCopy is a copy of the caller's request that can be changed, and what is asked
+// only of some attempts: how long the header took, for a Config.Outcome; whether
+// there was a connection, for a request that must not be sent again if it may have
+// been received (without TLS, and with nothing in between, the error says that).
+type sentCopy struct {
+	req       http.Request
+	url       url.URL
 	clock     time.Duration // when it began, since Transport.made; then the time to the header
 	trace     httptrace.ClientTrace
 	traced    bool
 	connected atomic.Bool
 }
 
+func (c *sentCopy) watch() { c.traced, c.trace.GotConn = true, c.gotConn }
+
+func (c *sentCopy) gotConn(httptrace.GotConnInfo) { c.connected.Store(true) }
+
+// newAttempt returns an attempt, in one piece with its copy if it surely needs one.
 func (t *Transport) newAttempt(req *http.Request) *attempt {
-	traced := t.base == nil && t.retries && !idempotent(req)
-	if !traced && t.cfg.Outcome == nil {
+	traced := t.base == nil && t.retries && req.URL.Scheme == "https" && !idempotent(req)
+	if t.base == nil && !traced && t.cfg.Outcome == nil {
 		return &attempt{t: t, caller: req}
 	}
-	w := &watchedAttempt{attempt: attempt{t: t, caller: req}, traced: traced}
-	w.watched = w
+	both := &struct {
+		attempt
+		sentCopy
+	}{attempt: attempt{t: t, caller: req}}
+	both.copy = &both.sentCopy
 	if traced {
-		w.trace.GotConn = w.gotConn
+		both.watch()
 	}
 	if t.cfg.Outcome != nil {
-		w.clock = time.Since(t.made)
+		both.clock = time.Since(t.made)
 	}
-	return &w.attempt
+	return &both.attempt
 }
 
-func (w *watchedAttempt) gotConn(httptrace.GotConnInfo) { w.connected.Store(true) }
+// prepare returns the request that is sent: the caller's own, if it can be sent as
+// it is, or else the copy.
+func (a *attempt) prepare(ctx context.Context, body io.ReadCloser, to *url.URL) *http.Request {
+	req := a.caller
+	shim := body != nil && body != http.NoBody && (req.GetBody == nil || !plain(body, req.ContentLength))
+	if a.copy == nil {
+		if to == nil && !shim && body == req.Body {
+			return req
+		}
+		a.copy = &sentCopy{}
+	}
+	out := &a.copy.req
+	if *out = *req; ctx != req.Context() {
+		*out = *req.WithContext(ctx)
+	}
+	if to != nil {
+		a.copy.url = *req.URL
+		address(&a.copy.url, to)
+		out.URL = &a.copy.url
+		if out.Host == "" {
+			out.Host = req.URL.Host
+		}
+	}
+	if out.Body = body; shim {
+		a.shim(out)
+	}
+	return out
+}
 
 // run sends the request with the given body. The lease is held. What it returns
 // has been seen by nobody else yet: see hand and end.
@@ -77,41 +111,37 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 			a.abandon()
 		}
 	}()
-	ctx := req.Context()
 	to := t.conns.target(a.lease.Backend())
 	if to.err != nil {
-		a.out = *req
-		a.setBody(body)
+		a.prepare(req.Context(), body, nil)
 		returned = true
 		return nil, to.err
 	}
-	var via http.RoundTripper
-	if t.base == nil {
-		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host})
+	ctx, via, addr := req.Context(), t.base, to.url
+	if via == nil {
+		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host, true})
 		a.route, a.answers = r, r.answered.Load() // nobody else knows of it yet
 		via = r.via
+		if r.direct {
+			addr = nil
+		} else if t.retries && !idempotent(req) {
+			if a.copy == nil {
+				a.copy = &sentCopy{}
+			}
+			a.copy.watch()
+		}
 	} else {
-		via = t.base
 		ctx = attemptContext(ctx, a)
 	}
-	if a.watched != nil && a.watched.traced {
-		ctx = httptrace.WithClientTrace(ctx, &a.watched.trace)
+	if a.copy != nil && a.copy.traced {
+		ctx = httptrace.WithClientTrace(ctx, &a.copy.trace)
 	}
-	a.url = *req.URL
-	address(&a.url, to.url)
-	if a.out = *req; ctx != req.Context() {
-		a.out = *req.WithContext(ctx)
-	}
-	a.out.URL = &a.url
-	if a.out.Host == "" {
-		a.out.Host = req.URL.Host
-	}
-	a.setBody(body)
+	out := a.prepare(ctx, body, addr)
 	if ctx.Done() != nil {
 		a.stop = context.AfterFunc(req.Context(), a.expire)
 	}
 
-	resp, err := via.RoundTrip(&a.out)
+	resp, err := via.RoundTrip(out)
 	returned = true
 	switch {
 	case err != nil:
@@ -124,7 +154,7 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 		return nil, errNothing
 	}
 	if t.cfg.Outcome != nil {
-		a.watched.clock = time.Since(t.made) - a.watched.clock
+		a.copy.clock = time.Since(t.made) - a.copy.clock
 	}
 	if r, _ := a.way(); r != nil {
 		r.answered.Add(1)
@@ -134,17 +164,13 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	return resp, nil
 }
 
-// setBody gives the outgoing request its body. The base's own replays, on
+// shim puts the attempt's sentBody before the body. The base's own replays, on
 // connections that the server had closed, get theirs by the request's GetBody.
-func (a *attempt) setBody(body io.ReadCloser) {
-	a.out.Body = body
-	if body == nil || body == http.NoBody || (a.out.GetBody != nil && plain(body, a.out.ContentLength)) {
-		return
-	}
-	a.sent.inner, a.sent.length = body, a.out.ContentLength
-	a.out.Body = &a.sent
-	if get := a.out.GetBody; get != nil {
-		a.out.GetBody = func() (io.ReadCloser, error) {
+func (a *attempt) shim(out *http.Request) {
+	a.sent.inner, a.sent.length = out.Body, out.ContentLength
+	out.Body = &a.sent
+	if get := out.GetBody; get != nil {
+		out.GetBody = func() (io.ReadCloser, error) {
 			again, err := get()
 			if err != nil {
 				a.sent.state.Or(bodyBroke)
@@ -264,7 +290,7 @@ func (a *attempt) conclude(err error) {
 	}
 	if a.t.cfg.Outcome != nil {
 		if resp != nil {
-			end.Header = a.watched.clock
+			end.Header = a.copy.clock
 		}
 		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(resp, err))
 		return

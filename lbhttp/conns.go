@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,9 +21,7 @@ import (
 
 // Conns holds the connections of a Transport: one http.Transport for each pair of
 // a backend and a name that requests gave the service. That keeps apart what must
-// be apart (http.Transport files connections by the address in the URL alone), and
-// gives each its TLS server name while the URL, which proxies and dial functions
-// go by, holds the address of the backend.
+// be apart, since http.Transport files connections by the host in the URL alone.
 //
 // A Transport makes its own from Config.Base. Use Conns by itself at the bottom of
 // a base that wraps a transport; where the wrapper has no CloseIdleConnections,
@@ -106,8 +105,12 @@ type target struct {
 	routes  atomic.Pointer[map[name]*route] // replaced as a whole
 }
 
-// name is how requests name the service: scheme and host of their URL.
-type name struct{ scheme, host string }
+// name is how requests name the service: scheme and host of their URL. whole says
+// that these are still in the URL when the request is sent, if the way allows it.
+type name struct {
+	scheme, host string
+	whole        bool
+}
 
 // route is the way to one backend under one name.
 type route struct {
@@ -115,6 +118,7 @@ type route struct {
 	conns  *Conns
 	target *target
 	via    *http.Transport
+	direct bool // requests are sent as they are: via dials the backend whatever their URL says
 	made   time.Time
 
 	used     atomic.Bool
@@ -229,14 +233,70 @@ func (c *Conns) addRoute(t *target, n name) *route {
 		delete(routes, m)
 		c.retire(r)
 	}
-	r := &route{name: n, conns: c, target: t, via: c.transport(t, n), made: time.Now()}
+	r := &route{name: n, conns: c, target: t, made: time.Now()}
+	if r.direct = n.whole && c.canDial(t.url, n.scheme); r.direct {
+		r.via = c.dialing(t.url, n.scheme)
+	} else {
+		r.via = c.addressed(t, n)
+	}
 	routes[n] = r
 	t.routes.Store(&routes)
 	return r
 }
 
-// transport makes the http.Transport of a route.
-func (c *Conns) transport(t *target, n name) *http.Transport {
+// canDial reports whether it is enough to dial the backend to in place of what a
+// request's URL says: neither path nor scheme have to change, there is no proxy to
+// be told of the backend, and the base's own functions dial no TLS.
+func (c *Conns) canDial(to *url.URL, scheme string) bool {
+	b := c.template
+	if (to.Scheme != "" && to.Scheme != scheme) || (to.Path != "" && to.Path != "/") ||
+		b.DialTLSContext != nil || b.DialTLS != nil || b.Dial != nil { //nolint:staticcheck // deprecated, but may be set
+		return false
+	}
+	switch {
+	case b.Proxy == nil:
+		return true
+	case reflect.ValueOf(b.Proxy).Pointer() == reflect.ValueOf(http.ProxyFromEnvironment).Pointer():
+		// That one goes by the URL alone, so it can be asked beforehand.
+		p, err := b.Proxy(&http.Request{URL: &url.URL{Scheme: scheme, Host: to.Host}})
+		return p == nil && err == nil
+	}
+	return false
+}
+
+// dialing makes the http.Transport of a direct route: all that it dials is the
+// backend, so that nothing else of a request needs to change.
+func (c *Conns) dialing(to *url.URL, scheme string) *http.Transport {
+	via := clone(c.template)
+	via.Proxy = nil
+	addr := to.Host
+	if to.Port() == "" {
+		addr = net.JoinHostPort(to.Hostname(), map[string]string{"http": "80", "https": "443"}[scheme])
+	}
+	dial := c.template.DialContext
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	via.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, &dialError{err}
+		}
+		return c, nil
+	}
+	return via
+}
+
+// dialError marks an error by which no connection came about, so that nothing was
+// sent, whatever the base's dial function returns.
+type dialError struct{ error }
+
+func (e *dialError) Unwrap() error { return e.error }
+
+// addressed makes the http.Transport of a route whose requests have the backend's
+// address in their URL, for proxies and the like to go by, and the service's name
+// in Host. What is missing is the TLS server name.
+func (c *Conns) addressed(t *target, n name) *http.Transport {
 	via := clone(c.template)
 	scheme := cmp.Or(t.url.Scheme, n.scheme)
 	named := via.TLSClientConfig != nil && via.TLSClientConfig.ServerName != ""
@@ -346,11 +406,11 @@ func (c *Conns) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL == nil || req.URL.Host == "" {
 		return c.template.RoundTrip(req) // which says what is wrong with it
 	}
-	backend, n := req.URL.Scheme+"://"+req.URL.Host, name{req.URL.Scheme, req.URL.Host}
+	backend, n := req.URL.Scheme+"://"+req.URL.Host, name{scheme: req.URL.Scheme, host: req.URL.Host}
 	a, ours := req.Context().Value(attemptKey{}).(*attempt)
 	// A base may send requests of its own in the course of one (for a token, say).
-	if ours = ours && req.URL.Host == a.url.Host; ours {
-		backend, n = a.lease.Backend(), name{a.caller.URL.Scheme, a.caller.URL.Host}
+	if ours = ours && a.copy != nil && req.URL.Host == a.copy.url.Host; ours {
+		backend, n = a.lease.Backend(), name{scheme: a.caller.URL.Scheme, host: a.caller.URL.Host}
 	}
 	t := c.target(backend)
 	if t.err != nil {

@@ -147,6 +147,18 @@ func TestF116RequestIsNotModified(t *testing.T) {
 		assert.Equal(t, "example.com /v2/second?x=1 http://example.com/first", body(t, resp, err))
 		assert.Equal(t, "http://example.com/second?x=1", resp.Request.URL.String())
 
+		// The same where the backend is no more than an address.
+		plain := newTransport(t, sqf.New(newPool(t, calm, s.addr)), lbhttp.Config{Base: s.Client().Transport})
+		req = request(t, t.Context(), "POST", strings.Replace(s.URL, "127.0.0.1", "example.com", 1)+"/a%2Fb/?q=1", strings.NewReader("x"))
+		u, b, was = req.URL, req.Body, req.Clone(t.Context())
+		resp, err = plain.RoundTrip(req)
+		assert.Equal(t, req.URL.Host+" /a%2Fb/?q=1 ", body(t, resp, err))
+		assert.Same(t, u, req.URL)
+		assert.Equal(t, was.URL, req.URL)
+		assert.Equal(t, was.Header, req.Header)
+		assert.True(t, b == req.Body)
+		assert.Same(t, req, resp.Request)
+
 		// Host given by the caller stays, apart from the URL's.
 		req = request(t, t.Context(), "GET", "http://example.com/", nil)
 		req.Host = "other.example.com"
@@ -990,15 +1002,14 @@ func TestTraceOfTheCaller(t *testing.T) {
 			var got, wrote, first int
 			var to string
 			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-				GetConn:              func(hostPort string) { to = hostPort },
-				GotConn:              func(httptrace.GotConnInfo) { got++ },
+				GotConn:              func(i httptrace.GotConnInfo) { got, to = got+1, i.Conn.RemoteAddr().String() },
 				WroteRequest:         func(httptrace.WroteRequestInfo) { wrote++ },
 				GotFirstResponseByte: func() { first++ },
 			})
 			resp, err := c.Do(request(t, ctx, method, "http://example.com/", nil))
 			body(t, resp, err)
 			assert.Equal(t, []int{1, 1, 1}, []int{got, wrote, first}, method)
-			assert.Equal(t, s.addr, to, "the address that is dialled")
+			assert.Equal(t, s.addr, to, "the address of the backend")
 		}
 	})
 }

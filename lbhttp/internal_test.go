@@ -20,7 +20,7 @@ func TestSweptTargetIsTakenUpAgain(t *testing.T) {
 		c.targets.Store(&all)
 	}
 	at := c.target("a:80")
-	r := c.enter(at, name{"http", "svc"})
+	r := c.enter(at, name{"http", "svc", true})
 	sweep()
 	assert.Contains(t, *c.targets.Load(), "a:80", "used since the last sweep")
 	sweep()
@@ -31,7 +31,7 @@ func TestSweptTargetIsTakenUpAgain(t *testing.T) {
 	assert.NotContains(t, *c.targets.Load(), "a:80")
 	assert.True(t, r.retired.Load())
 
-	again := c.enter(at, name{"http", "svc"}) // at was looked up before the sweep
+	again := c.enter(at, name{"http", "svc", true}) // at was looked up before the sweep
 	assert.NotSame(t, r, again)
 	assert.Same(t, at, (*c.targets.Load())["a:80"])
 	again.leave()
@@ -40,7 +40,7 @@ func TestSweptTargetIsTakenUpAgain(t *testing.T) {
 	sweep()
 	fresh := c.target("a:80")
 	assert.NotSame(t, at, fresh)
-	other := c.enter(at, name{"http", "svc"})
+	other := c.enter(at, name{"http", "svc", true})
 	assert.Same(t, fresh, other.target, "meanwhile there is a new one")
 	other.leave()
 }

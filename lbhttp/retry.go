@@ -62,11 +62,14 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 
 // unsent reports whether an attempt certainly sent nothing of the request.
 func (a *attempt) unsent(err error) bool {
-	if a.watched != nil && a.watched.traced {
-		return !a.watched.connected.Load()
+	if a.copy != nil && a.copy.traced {
+		return !a.copy.connected.Load()
 	}
-	var op *net.OpError
-	return errors.Is(err, evenkeel.ErrBadBackend) || (errors.As(err, &op) && op.Op == "dial")
+	var (
+		op   *net.OpError
+		dial *dialError
+	)
+	return errors.Is(err, evenkeel.ErrBadBackend) || errors.As(err, &dial) || (errors.As(err, &op) && op.Op == "dial")
 }
 
 func (a *attempt) replayable() bool {

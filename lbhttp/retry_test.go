@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -301,6 +302,27 @@ func TestPostIsTriedAgainIfNotSent(t *testing.T) {
 		}
 		assert.Equal(t, 2, stats(t, pool, first).Failures)
 		assertIdle(t, pool)
+	}
+}
+
+// What the base's own dial function returns does not matter either.
+func TestPostIsTriedAgainAfterAnOddDialError(t *testing.T) {
+	s := serve(t, echo)
+	base := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == "gone:80" {
+			return nil, errMine
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}
+	for _, gone := range []string{"gone", "http://gone/v2"} {
+		pool := newPool(t, calm, gone, s.addr)
+		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: base})
+		resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "http://svc/", strings.NewReader("payload")))
+		assert.Equal(t, "payload", body(t, resp, err))
+		require.NoError(t, pool.Replace(gone))
+		_, err = tr.RoundTrip(request(t, t.Context(), "POST", "http://svc/", strings.NewReader("payload")))
+		require.ErrorIs(t, err, errMine)
+		assert.ErrorContains(t, err, "backend "+gone+": my own reason (no further attempt")
 	}
 }
 
