@@ -374,3 +374,19 @@ func TestTerminalLineIsWiped(t *testing.T) {
 	p.note("stale: done")
 	assert.True(t, strings.HasSuffix(b.String(), "\rstale: done\n"), "%q", b.String())
 }
+
+func TestAdviceIsOneSentence(t *testing.T) {
+	base := []string{"own", "-servers", "4", "-speeds", "1x3,0.2", "-rho", "0.7", "-horizon", "600", "-seeds", "4", "-policies"}
+	for policies, says := range map[string]string{
+		"sqf":               "advice: only sqf was tried",
+		"random,roundrobin": "advice: none of these suits",
+		"sqf,random":        "advice: take sqf, and not a policy that shares evenly, under which the queue of server 3",
+	} {
+		code, out, stderr := runLab(t, t.Context(), append(base, policies)...)
+		require.Zero(t, code, stderr)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		advice := lines[len(lines)-1]
+		assert.Contains(t, advice, says)
+		assert.True(t, strings.HasSuffix(advice, "."), advice)
+	}
+}

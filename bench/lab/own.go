@@ -556,23 +556,27 @@ func (o *fleet) advice(cfg sim.Config, ranked []contender, noise []bool) string 
 			pick = i
 		}
 	}
-	var text string
+	take := ranked[pick].name
+	if i := o.overloaded(cfg); i >= 0 {
+		drowns := fmt.Sprintf("the queue of server %d (of 0 to %d) grows for ever", i, cfg.Servers-1)
+		if flat(take) {
+			return fmt.Sprintf("advice: none of these suits, since they share evenly and %s.", drowns)
+		}
+		take += fmt.Sprintf(", and not a policy that shares evenly, under which %s", drowns)
+	}
+	second := ranked[1]
+	var why string
 	switch {
 	case pick != 0:
-		text = fmt.Sprintf("advice: take %s; it is as good as %s, which came out first by chance or by next to nothing, and costs less for each pick",
-			ranked[pick].name, best.name)
+		why = fmt.Sprintf("it is as good as %s, which came out first by chance or by next to nothing, and costs less for each pick", best.name)
 	case noise[1]:
-		text = fmt.Sprintf("advice: take %s; whether it is better than %s these %d seeds do not settle (more -seeds would)", best.name, ranked[1].name, len(best.results))
-	case best.lost+0.001 < ranked[1].lost:
-		text = fmt.Sprintf("advice: take %s; it leaves %.2g %% of the requests unanswered, the next, %s, %.2g %%", best.name, best.lost*100, ranked[1].name, ranked[1].lost*100)
+		why = fmt.Sprintf("whether it is better than %s these %d seeds do not settle (more -seeds would)", second.name, len(best.results))
+	case best.lost+0.001 < second.lost:
+		why = fmt.Sprintf("it leaves %.2g %% of the requests unanswered, the next, %s, %.2g %%", best.lost*100, second.name, second.lost*100)
 	default:
-		text = fmt.Sprintf("advice: take %s; its %s of %.3g is %.2g %% below that of the next, %s", best.name, o.by, value(best),
-			(1-value(best)/value(ranked[1]))*100, ranked[1].name)
+		why = fmt.Sprintf("its %s of %.3g is %.2g %% below that of the next, %s", o.by, value(best), (1-value(best)/value(second))*100, second.name)
 	}
-	if i := o.overloaded(cfg); i >= 0 && slices.ContainsFunc(ranked, func(c contender) bool { return flat(c.name) }) {
-		text += fmt.Sprintf(", and not a policy that shares evenly, under which the queue of server %d (of 0 to %d) grows for ever", i, cfg.Servers-1)
-	}
-	return text + "."
+	return fmt.Sprintf("advice: take %s; %s.", take, why)
 }
 
 // describe is the title of the table.
