@@ -309,11 +309,11 @@ var bugs = []bug{
 	},
 	{
 		name: "the caller's URL is changed", file: "lbhttp/attempt.go",
-		old: "address(&a.url, to.url)", new: "address(req.URL, to.url)\n\ta.url = *req.URL", tests: inHTTP,
+		old: "address(&a.copy.url, to)", new: "address(req.URL, to)\n\t\ta.copy.url = *req.URL", tests: inHTTP,
 	},
 	{
 		name: "the Host header is the backend's", file: "lbhttp/attempt.go",
-		old: "a.out.Host = req.URL.Host", new: "a.out.Host = a.url.Host", tests: inHTTP,
+		old: "out.Host = req.URL.Host", new: "out.Host = a.copy.url.Host", tests: inHTTP,
 	},
 	{
 		name: "a status of 500 is a success", file: "lbhttp/outcome.go",
