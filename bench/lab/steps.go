@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/evenkeel-go/evenkeel"
@@ -205,6 +206,9 @@ func throw(ctx context.Context, lb evenkeel.Balancer[int], leases []evenkeel.Lea
 			return err
 		}
 		thrown++
+		if thrown%(1<<12) == 0 {
+			runtime.Gosched() // for the step that runs in real time beside this one
+		}
 		loads[leases[i].Backend()]++
 	}
 	return nil
