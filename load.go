@@ -1,9 +1,6 @@
 package evenkeel
 
-import (
-	"math"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // MaxLoad is the largest load: what a signal's value is cut to, and what stands
 // in for one that is negative or NaN.
@@ -165,7 +162,7 @@ func (c *candidates) load(i int) Load {
 	value := float64(uint32(w))
 	if c.signals != nil {
 		held := float64(s.held.Load())
-		v := c.signals[i](int(math.Max(value-held, 0)))
+		v := c.signals[i](int(max(value-held, 0)))
 		switch {
 		case v >= 0 && v <= MaxLoad:
 		case v > MaxLoad: // +Inf too: as loaded as can be
@@ -179,5 +176,5 @@ func (c *candidates) load(i int) Load {
 	if c.weights != nil {
 		value /= c.weights[i]
 	}
-	return Load{math.Min(value, MaxLoad), w}
+	return Load{min(value, MaxLoad), w}
 }
