@@ -157,12 +157,13 @@ func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err e
 }
 
 // await is what the waiting call does. The wait costs a timer only where a limit
-// of time, or the end of an ejection, can end it.
+// of time, or the end of an ejection, can end it; and none where Config.Now is a
+// clock that timers know nothing of.
 func (l *line[T]) await(p *Pool[T], w *waiter[T], patience time.Duration) (*member[T], uint32, error) {
 	var timer *time.Timer
 	for {
 		var alarm <-chan time.Time
-		if patience < forEver {
+		if patience < forEver && !p.ownClock {
 			if timer == nil {
 				timer = time.NewTimer(patience)
 				defer timer.Stop()
@@ -290,7 +291,7 @@ func (l *line[T]) serve(p *Pool[T]) {
 			w = next
 			continue
 		}
-		if target := p.cfg.ControlledDelay.Target; target > 0 && w == l.head.next {
+		if w == l.head.next && l.sheds(p) {
 			if !l.anyRoom(s) {
 				return
 			}
@@ -358,10 +359,22 @@ type delayState struct {
 	next     time.Duration // when the next one is shed
 }
 
-// choose applies ControlledDelay when a place is free: it returns who is served,
-// or nil after it has shed the oldest.
+// sheds reports whether calls are shed that have waited too long.
+func (l *line[T]) sheds(p *Pool[T]) bool {
+	return p.cfg.MaxWait > 0 || p.cfg.ControlledDelay.Target > 0
+}
+
+// choose applies MaxWait and ControlledDelay when a place is free: it returns who
+// is served, or nil after it has shed the oldest.
 func (l *line[T]) choose(p *Pool[T], oldest *waiter[T]) *waiter[T] {
 	cfg, d, now := &p.cfg.ControlledDelay, &l.delay, p.elapsed()
+	if p.cfg.MaxWait > 0 && now-oldest.since >= p.cfg.MaxWait {
+		l.settle(oldest, fateMaxWait)
+		return nil
+	}
+	if cfg.Target == 0 {
+		return oldest
+	}
 	if now-oldest.since < cfg.Target {
 		*d = delayState{}
 		return oldest

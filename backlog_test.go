@@ -190,6 +190,27 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
+// By a clock of the test's own no timer runs, but a call that has waited too long
+// is given no place that is freed later.
+func TestMaxWaitByOwnClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock()
+		q := newQueue(t, evenkeel.Config{MaxInFlight: 1, Backlog: 3, MaxWait: 2 * time.Second, Now: c.Now}, "A")
+		held := q.fill(1)
+		a := q.start(t.Context())
+		c.Advance(time.Second)
+		b := q.start(t.Context())
+		c.Advance(time.Second)
+		time.Sleep(time.Hour)
+		assert.False(t, a.done.Load())
+		held[0].end()
+		require.ErrorIs(t, a.err, evenkeel.ErrOverloaded)
+		require.True(t, b.done.Load())
+		require.NoError(t, b.err)
+		b.end()
+	})
+}
+
 // Changes of the pool reach those who wait.
 func TestChangesReachWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -52,7 +52,9 @@ type Config struct {
 	OnEvent func(Event)
 
 	// Now is the clock, for tests and simulations; it must not go backwards. nil:
-	// time.Now.
+	// time.Now. Calls that wait in the backlog then set no timers: that their
+	// MaxWait is over, or an ejection, is seen when a place is freed or the pool
+	// changes.
 	Now func() time.Time
 
 	// Seed fixes the pool's own random choices (the jitter of ejection times), so

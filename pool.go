@@ -21,11 +21,12 @@ import (
 // reads one consistent set without a lock. When a method that changes the pool
 // has returned, no later pick uses what it took out.
 type Pool[T comparable] struct {
-	snap    atomic.Pointer[snapshot[T]]
-	debtors atomic.Pointer[[]*slot] // those with failed calls on their books; nil: none
-	cfg     Config
-	start   time.Time // the clock's zero
-	jitter  draw.Source
+	snap     atomic.Pointer[snapshot[T]]
+	debtors  atomic.Pointer[[]*slot] // those with failed calls on their books; nil: none
+	cfg      Config
+	start    time.Time // the clock's zero
+	ownClock bool      // Config.Now was given
+	jitter   draw.Source
 
 	mu      sync.Mutex // guards what follows, and every member's standing
 	members []*member[T]
@@ -72,11 +73,12 @@ type Weighted[T comparable] struct {
 // at all is fine: Lease fails with ErrNoBackends until Replace brings some. The
 // error matches ErrBadConfig, ErrDuplicate or ErrBadBackend.
 func NewPool[T comparable](cfg Config, backends ...T) (*Pool[T], error) {
+	ownClock := cfg.Now != nil
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool[T]{cfg: cfg, start: cfg.Now(), jitter: draw.NewSource(cfg.Seed), index: map[T]*member[T]{}}
+	p := &Pool[T]{cfg: cfg, ownClock: ownClock, start: cfg.Now(), jitter: draw.NewSource(cfg.Seed), index: map[T]*member[T]{}}
 	p.line.init()
 	if err := p.Replace(backends...); err != nil {
 		return nil, err

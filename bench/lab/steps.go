@@ -43,6 +43,7 @@ var steps = []step{
 	{"slowbackend", "real goroutines in real time, one backend of eight slow", planSlowBackend},
 	{"mistakes", "three bugs that look harmless", planMistakes},
 	{"lighty", "two backends of unequal speed, sixteen clients", planLighty},
+	{"overload", "half as much again as the servers can take, clients that give up", planOverload},
 }
 
 func stepNames() []string {

@@ -60,6 +60,21 @@ func (r *Result) Quantile(q float64) float64 {
 	return float64(r.hist.ValueAtQuantile(q*100)) * histUnit
 }
 
+// Within returns the share of the finished requests that took at most t, which is
+// rounded to three digits.
+func (r *Result) Within(t float64) float64 {
+	if r.hist == nil || r.hist.TotalCount() == 0 {
+		return math.NaN()
+	}
+	var n int64
+	for _, bar := range r.hist.Distribution() {
+		if float64(bar.From)*histUnit <= t {
+			n += bar.Count
+		}
+	}
+	return float64(n) / float64(r.hist.TotalCount())
+}
+
 // tally collects what becomes a Result.
 type tally struct {
 	hist                    *hdrhistogram.Histogram

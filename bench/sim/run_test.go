@@ -209,7 +209,6 @@ func TestBadConfigIsRefusedAndNamed(t *testing.T) {
 		"Signal":            func(c *sim.Config) { c.Signal = 7 },
 		"Refresh":           func(c *sim.Config) { c.Signal = sim.Board },
 		"Patience":          func(c *sim.Config) { c.Patience = 1 },
-		"Pool.MaxWait":      func(c *sim.Config) { c.Pool.MaxInFlight, c.Pool.MaxWait = 1, time.Second },
 		"Pool.Ejection":     func(c *sim.Config) { c.Pool = evenkeel.Config{MaxInFlight: 1} },
 		"Changes":           func(c *sim.Config) { c.Changes = []sim.Change{{At: 1, Server: 20}} },
 		"Actions":           func(c *sim.Config) { c.Actions = []sim.Action{{At: 1}} },
