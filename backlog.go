@@ -17,6 +17,7 @@ type line[T comparable] struct {
 
 	mu                   sync.Mutex // taken before Pool.mu where both are needed
 	head                 waiter[T]  // of a ring; its next is the oldest
+	picky                int        // of the waiting: those who must avoid some backends
 	served, shed, gaveUp uint64
 	delay                delayState
 }
@@ -32,6 +33,7 @@ type waiter[T comparable] struct {
 	got        *member[T]
 	start      uint32
 	fate       fate
+	safe       bool // no panic has passed since the lock was taken
 }
 
 type fate uint8
@@ -52,6 +54,9 @@ func (l *line[T]) settle(w *waiter[T], f fate) {
 	w.prev.next, w.next.prev = w.next, w.prev
 	w.fate = f
 	l.waiting.Add(-1)
+	if w.tried != nil {
+		l.picky--
+	}
 	switch f {
 	case fateServed:
 		l.served++
@@ -137,23 +142,55 @@ func (l *line[T]) wait(ctx context.Context, d *Dispatcher[T], tried []T) (*membe
 	if err != nil {
 		return nil, 0, err
 	}
+	if w.next == nil {
+		return w.got, w.start, nil // it did not have to wait
+	}
 	return l.await(d.pool, w, patience)
 }
 
 // queue puts w at the end of the line, if that is not full.
 func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock() // also if a user's policy or signal panics
+	defer l.unlock(p, w)
+	if l.picky > 0 && l.picky == int(l.waiting.Load()) {
+		// Those who wait can use some backends only: another may be free.
+		if m, start, ok := l.place(p, p.upToDate(p.snap.Load()), w); ok {
+			w.got, w.start, w.fate = m, start, fateServed
+			w.safe = true
+			return forEver, nil
+		}
+	}
 	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
 		l.shed++
+		w.safe = true
 		return 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
 	}
 	w.prev, w.next = l.head.prev, &l.head
 	w.prev.next, l.head.prev = w, w
 	l.waiting.Add(1)
+	if w.tried != nil {
+		l.picky++
+	}
 	// A place that was freed before we were counted as waiting is still free.
 	l.serve(p)
-	return l.patience(p, w), nil
+	patience = l.patience(p, w)
+	w.safe = true
+	return patience, nil
+}
+
+// unlock unlocks l.mu. If a user's policy or signal has panicked meanwhile, on
+// w's goroutine, w is taken out of the line, or gives back what it was given: its
+// Lease will not return.
+func (l *line[T]) unlock(p *Pool[T], w *waiter[T]) {
+	safe := w.safe
+	w.safe = false
+	if !safe && w.fate == fateWaits && w.next != nil {
+		l.settle(w, fateGaveUp)
+	}
+	l.mu.Unlock()
+	if !safe && w.fate == fateServed {
+		p.ended(w.got, w.start, OutcomeNeutral, nil)
+	}
 }
 
 // await is what the waiting call does. The wait costs a timer only where a limit
@@ -177,27 +214,33 @@ func (l *line[T]) await(p *Pool[T], w *waiter[T], patience time.Duration) (*memb
 		case <-alarm:
 		case <-w.ctx.Done():
 		}
-		l.mu.Lock()
-		if w.fate == fateWaits && w.ctx.Err() != nil {
-			l.settle(w, fateGaveUp)
-		}
-		if w.fate == fateWaits {
-			l.serve(p)
-		}
-		if w.fate == fateWaits && p.cfg.MaxWait > 0 && p.elapsed()-w.since >= p.cfg.MaxWait {
-			l.settle(w, fateMaxWait)
-		}
-		fate := w.fate
-		if fate == fateWaits {
-			patience = l.patience(p, w)
-		} else {
-			l.alertHead(p)
-		}
-		l.mu.Unlock()
-		if fate != fateWaits {
+		var settled bool
+		if patience, settled = l.look(p, w); settled {
 			return l.leave(p, w)
 		}
 	}
+}
+
+// look is what a waiting call does when it has been woken.
+func (l *line[T]) look(p *Pool[T], w *waiter[T]) (patience time.Duration, settled bool) {
+	l.mu.Lock()
+	defer l.unlock(p, w)
+	if w.fate == fateWaits && w.ctx.Err() != nil {
+		l.settle(w, fateGaveUp)
+	}
+	if w.fate == fateWaits {
+		l.serve(p)
+	}
+	if w.fate == fateWaits && p.cfg.MaxWait > 0 && p.elapsed()-w.since >= p.cfg.MaxWait {
+		l.settle(w, fateMaxWait)
+	}
+	if settled = w.fate != fateWaits; settled {
+		l.alertHead(p)
+	} else {
+		patience = l.patience(p, w)
+	}
+	w.safe = true
+	return patience, settled
 }
 
 const forEver = time.Duration(math.MaxInt64)
@@ -206,7 +249,7 @@ const forEver = time.Duration(math.MaxInt64)
 func (l *line[T]) patience(p *Pool[T], w *waiter[T]) time.Duration {
 	until := forEver
 	if p.cfg.MaxWait > 0 {
-		until = w.since + p.cfg.MaxWait
+		until = later(w.since, p.cfg.MaxWait)
 	}
 	// The oldest looks at the clock for all.
 	if s := p.snap.Load(); s.due != 0 && l.head.next == w {
@@ -234,8 +277,13 @@ func (l *line[T]) leave(p *Pool[T], w *waiter[T]) (*member[T], uint32, error) {
 	switch w.fate {
 	case fateServed:
 		if w.ctx.Err() != nil {
-			// Served and given up at once: the place goes to the next.
-			p.withdraw(w.got)
+			// Served and given up at once: the place, which may be a trial, goes
+			// to the next.
+			l.mu.Lock()
+			l.served--
+			l.gaveUp++
+			l.mu.Unlock()
+			p.ended(w.got, w.start, OutcomeNeutral, nil)
 			return nil, 0, context.Cause(w.ctx)
 		}
 		return w.got, w.start, nil

@@ -35,7 +35,8 @@ type Config struct {
 
 	// PanicShare: when health checks have taken more than this share of the
 	// members that are not ejected by hand, the checks are no longer believed
-	// and all of those are used again. 0: 0.5. 1: never.
+	// and all of those are used again, also those that outcomes have ejected. 0:
+	// 0.5. 1: only when they have taken all.
 	PanicShare float64
 
 	// Outcome says how a lease ended, in place of DefaultOutcome. It is given the
@@ -46,9 +47,9 @@ type Config struct {
 
 	// OnEvent is told of every change of a backend's state, in order, one at a
 	// time, outside any lock and never within a pick: a change that a pick
-	// notices is told at the next end of a lease or change of the pool. It may
-	// call any method of the pool. It runs on the goroutine that caused or
-	// delivers the change, so it should return soon.
+	// notices is told at the next end of a lease, change of the pool, or call of
+	// All. It may call any method of the pool. It runs on the goroutine that caused
+	// or delivers the change, so it should return soon.
 	OnEvent func(Event)
 
 	// Now is the clock, for tests and simulations; it must not go backwards. nil:
@@ -67,8 +68,8 @@ type Config struct {
 //
 // Two rules eject. Consecutive failures: so many calls in a row have failed,
 // ordered by when they began. Failure rate: over a sliding window the backend
-// fails more often than the others together, by a margin that chance does not
-// explain (outlier.go has the test). After its time is up the backend is given
+// fails more often than the others together, by a margin that chance explains in
+// one case of ten million (Fisher's exact test). After its time is up the backend is given
 // one lease on trial; a success lets it in, a failure ejects it for longer.
 type Ejection struct {
 	// Off turns ejection by outcome off. By hand and by health it still works.
@@ -196,6 +197,13 @@ func (c Config) withDefaults() (Config, error) {
 		} {
 			if set {
 				return c, badConfig(field, "it has no effect without MaxInFlight: nothing ever waits")
+			}
+		}
+	}
+	if c.MaxInFlight > 0 && c.Backlog == 0 {
+		for field, set := range map[string]bool{"MaxWait": c.MaxWait > 0, "ControlledDelay": d.Target > 0} {
+			if set {
+				return c, badConfig(field, "it has no effect without a Backlog: nothing ever waits")
 			}
 		}
 	}

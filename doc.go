@@ -39,7 +39,9 @@
 // # Concurrency
 //
 // Everything exported is safe for use by many goroutines at once, unless its
-// comment says otherwise. A pick takes no lock and allocates nothing. The package
+// comment says otherwise. A pick takes no lock and allocates nothing; while a
+// backend is ejected it also reads the clock, and the one lease in an ejection that
+// is its trial takes the pool's lock. The package
 // starts no goroutine and no timer: what depends on time (the end of an ejection)
 // is worked out from Config.Now when a pick needs it.
 package evenkeel

@@ -62,7 +62,7 @@ func (m *member[T]) wakeAt() time.Duration {
 	case phaseOut:
 		return m.until
 	case phaseTried:
-		return m.trialAt + m.pool.cfg.Ejection.TrialTimeout
+		return later(m.trialAt, m.pool.cfg.Ejection.TrialTimeout)
 	}
 	return 0
 }
@@ -111,24 +111,8 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 		p.payOff()
 	}
 	changed := false
-	if bad := outcome == OutcomeFailure || outcome == OutcomeDeadline; bad || m.attend.Load()&attendState != 0 {
-		p.mu.Lock()
-		now := p.elapsed()
-		if bad {
-			m.failures++
-			m.lastErr = orElse(err, outcome)
-		}
-		if outcome == OutcomeFailure {
-			if m.used && len(p.snap.Load().in) > 1 {
-				p.hold(m, now)
-			} else {
-				m.uncount()
-			}
-		}
-		if changed = p.judge(m, start, outcome, now); changed {
-			p.publish()
-		}
-		p.mu.Unlock()
+	if outcome == OutcomeFailure || outcome == OutcomeDeadline || m.attend.Load()&attendState != 0 {
+		changed = p.note(m, start, outcome, err)
 	}
 	if p.cfg.MaxInFlight > 0 {
 		p.line.freed(p)
@@ -139,6 +123,28 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 	if p.news.pending.Load() {
 		p.deliver()
 	}
+}
+
+// note is the part of ended that needs the lock.
+func (p *Pool[T]) note(m *member[T], start uint32, outcome Outcome, err error) (changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.elapsed()
+	if outcome == OutcomeFailure || outcome == OutcomeDeadline {
+		m.failures++
+		m.lastErr = orElse(err, outcome)
+	}
+	if outcome == OutcomeFailure {
+		if m.used && len(p.snap.Load().in) > 1 {
+			p.hold(m, now)
+		} else {
+			m.uncount()
+		}
+	}
+	if changed = p.judge(m, start, outcome, now); changed {
+		p.publish()
+	}
+	return changed
 }
 
 func orElse(err error, outcome Outcome) error {
@@ -216,7 +222,7 @@ func (p *Pool[T]) verdict(m *member[T], outcome Outcome, now time.Duration) bool
 	case OutcomeDeadline:
 		// Not proven either way, but not worth a caller after another: out for
 		// one Base more, without counting as a relapse.
-		m.phase, m.until = phaseOut, now+min(p.cfg.Ejection.Base, math.MaxInt64-now)
+		m.phase, m.until = phaseOut, later(now, p.cfg.Ejection.Base)
 		m.newEra()
 	default:
 		m.phase = phaseOffered // it said nothing of the backend: given again
@@ -270,7 +276,7 @@ func (p *Pool[T]) takeOut(m *member[T], now time.Duration, reason error) {
 		length = time.Duration(m.level) * cfg.Base
 	}
 	length -= time.Duration(float64(length) * cfg.Jitter * draw.Unit(p.jitter.Uint64()))
-	m.phase, m.until = phaseOut, now+min(length, math.MaxInt64-now)
+	m.phase, m.until = phaseOut, later(now, length)
 	m.times++
 	m.reason = reason
 	m.ramp.step = rampSteps

@@ -46,6 +46,7 @@ type NoBackendsError struct {
 	Members       int // members of the pool
 	EjectedByHand int // of them, ejected by hand
 	Drained       int // of them, not ejected by hand but with weight 0
+	Ejected       int // of them, ejected by outcome or by health checks
 	Avoided       int // of them, usable but named in LeaseExcept
 }
 
@@ -62,6 +63,7 @@ func (e *NoBackendsError) Error() string {
 		{e.EjectedByHand, "ejected by hand (Restore brings them back)"},
 		{e.Drained, "drained (weight 0; SetWeight changes it)"},
 		{e.Avoided, "tried already"},
+		{e.Ejected, "ejected by outcome or health"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
@@ -83,6 +85,9 @@ type OverloadedError struct {
 
 // Error implements error.
 func (e *OverloadedError) Error() string {
+	if e.Reason == ShedFull && e.Waiting == 0 {
+		return fmt.Sprintf("%v: every backend is at its limit and no call may wait (Config.Backlog is 0)", ErrOverloaded)
+	}
 	if e.Reason == ShedFull {
 		return fmt.Sprintf("%v: every backend is at its limit and the backlog is full: %d waiting", ErrOverloaded, e.Waiting)
 	}

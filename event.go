@@ -107,16 +107,23 @@ func (p *Pool[T]) deliver() {
 func (p *Pool[T]) tellAll() {
 	defer p.news.telling.Unlock() // also if OnEvent panics
 	for {
-		p.mu.Lock()
-		events := p.news.events
-		p.news.events = nil
-		p.news.pending.Store(false)
-		p.mu.Unlock()
-		if len(events) == 0 {
+		e, any := p.nextEvent()
+		if !any {
 			return
 		}
-		for _, e := range events {
-			p.cfg.OnEvent(e)
-		}
+		p.cfg.OnEvent(e)
 	}
+}
+
+func (p *Pool[T]) nextEvent() (e Event, any bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.news.events) == 0 {
+		p.news.pending.Store(false)
+		p.news.events = nil
+		return e, false
+	}
+	e = p.news.events[0]
+	p.news.events = p.news.events[1:]
+	return e, true
 }

@@ -23,8 +23,11 @@ type Balancer[T comparable] interface {
 // of Done, DoneAs and Release; the rest are then harmless, from any goroutine. It
 // outlives the removal or ejection of its backend.
 //
-// A Lease must not be copied (go vet says so): pass it by pointer. The zero Lease
-// is one that has ended; its Backend is the zero T.
+// A Lease must not be copied: pass it by pointer. go vet reports copies, but not
+// one that is sent on a channel; ending a copy too counts down twice, and panics
+// where it can be seen. A function that hands a Lease on returns the call that made
+// it, or has named results. The zero Lease is one that has ended; its Backend is
+// the zero T.
 type Lease[T comparable] struct {
 	m     *member[T]
 	ctx   context.Context
@@ -73,7 +76,7 @@ func (l *Lease[T]) Done(err error) {
 		}
 		return
 	}
-	m.pool.ended(m, l.start, m.pool.outcome(l.ctx, err), err)
+	m.pool.endedWith(m, l.start, l.ctx, err)
 }
 
 // DoneAs ends the lease like Done, for a caller that has judged the outcome by
@@ -83,7 +86,7 @@ func (l *Lease[T]) DoneAs(outcome Outcome, err error) {
 	if l.m == nil || l.over.Swap(1) != 0 {
 		return
 	}
-	l.m.pool.ended(l.m, l.start, outcome, err)
+	l.m.pool.ended(l.m, l.start, outcome.known(), err)
 }
 
 // What the end of a lease must attend to beyond counting down, as bits of
@@ -112,9 +115,6 @@ type Dispatcher[T comparable] struct {
 func NewDispatcher[T comparable](pool *Pool[T], policy Policy) Dispatcher[T] {
 	if pool != nil && pool.snap.Load() == nil {
 		pool = nil // a zero Pool: refused with the same error
-	}
-	if pool != nil && pool.snap.Load() == nil {
-		pool = nil // the zero Pool, which is as good as none
 	}
 	return Dispatcher[T]{pool: pool, policy: policy}
 }

@@ -1,6 +1,9 @@
 package evenkeel
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // MaxLoad is the largest load: what a signal's value is cut to, and what stands
 // in for one that is negative or NaN.
@@ -24,7 +27,7 @@ type slot struct {
 	attend atomic.Uint32
 
 	// floor is the start number at the last change of state: outcomes of leases
-	// that began up to then count no more (DESIGN.md, decision 10).
+	// that began up to then count no more.
 	floor atomic.Uint32
 
 	// held counts failed calls that are kept on the books for a while although
@@ -98,7 +101,12 @@ func (s *slot) countBelow() (start uint32, ok bool) {
 }
 
 // uncount takes one call off the books.
-func (s *slot) uncount() { s.word.Add(^uint64(0)) }
+func (s *slot) uncount() {
+	if uint32(s.word.Add(^uint64(0))) == math.MaxUint32 {
+		s.word.Add(1)
+		panic("evenkeel: a lease was ended twice: it must not be copied")
+	}
+}
 
 // succeeded counts a success toward ejection.
 func (s *slot) succeeded(start uint32) {

@@ -56,9 +56,22 @@ func DefaultOutcome(ctx context.Context, err error) Outcome {
 	}
 }
 
-func (p *Pool[T]) outcome(ctx context.Context, err error) Outcome {
-	if p.cfg.Outcome != nil {
-		return p.cfg.Outcome(ctx, err)
+// known returns the outcome, or OutcomeFailure if it is none of the constants.
+func (o Outcome) known() Outcome {
+	if o < OutcomeSuccess || o > OutcomeNeutral {
+		return OutcomeFailure
 	}
-	return DefaultOutcome(ctx, err)
+	return o
+}
+
+// endedWith is ended for a lease whose outcome is yet to be judged. If a rule of
+// the user's panics the lease is over all the same, and the panic goes on.
+func (p *Pool[T]) endedWith(m *member[T], start uint32, ctx context.Context, err error) {
+	outcome := OutcomeNeutral
+	defer func() { p.ended(m, start, outcome, err) }()
+	if p.cfg.Outcome != nil {
+		outcome = p.cfg.Outcome(ctx, err).known()
+	} else {
+		outcome = DefaultOutcome(ctx, err)
+	}
 }

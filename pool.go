@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,10 @@ func NewPool[T comparable](cfg Config, backends ...T) (*Pool[T], error) {
 }
 
 // elapsed is the pool's clock: the time since it was made.
-func (p *Pool[T]) elapsed() time.Duration { return p.cfg.Now().Sub(p.start) }
+func (p *Pool[T]) elapsed() time.Duration { return max(p.cfg.Now().Sub(p.start), 0) }
+
+// later is at+d, or the end of time.
+func later(at, d time.Duration) time.Duration { return at + min(d, math.MaxInt64-at) }
 
 // Replace makes the backends the pool's members, in this order. Those that were
 // members already keep everything: counts, weight, statistics, ejection. Those
@@ -127,6 +131,9 @@ func checkWeight[T comparable](b T, w float64) error {
 func (p *Pool[T]) replace(list []Weighted[T]) error {
 	seen := make(map[T]struct{}, len(list))
 	for _, b := range list {
+		if !hashable(b.Backend) {
+			return fmt.Errorf("%w: %v cannot be compared", ErrBadBackend, b.Backend)
+		}
 		if b.Backend != b.Backend {
 			return fmt.Errorf("%w: %v does not equal itself", ErrBadBackend, b.Backend)
 		}
@@ -234,14 +241,7 @@ func (p *Pool[T]) change(f func(now time.Duration) (changed bool, err error)) er
 	if p.index == nil {
 		return errZeroPool
 	}
-	p.mu.Lock()
-	now := p.elapsed()
-	changed, err := f(now)
-	if changed {
-		p.publish()
-		p.sweep(now)
-	}
-	p.mu.Unlock()
+	changed, err := p.locked(f)
 	if changed {
 		p.line.rush(p)
 		p.deliver()
@@ -249,16 +249,33 @@ func (p *Pool[T]) change(f func(now time.Duration) (changed bool, err error)) er
 	return err
 }
 
+func (p *Pool[T]) locked(f func(now time.Duration) (changed bool, err error)) (changed bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.elapsed()
+	if changed, err = f(now); changed {
+		p.publish()
+		p.sweep(now)
+	}
+	return changed, err
+}
+
 // find returns a backend's member; removed ones count only if orGone.
 func (p *Pool[T]) find(b T, orGone bool) (*member[T], error) {
-	if m, ok := p.index[b]; ok && (orGone || !m.removed) {
-		return m, nil
+	if hashable(b) {
+		if m, ok := p.index[b]; ok && (orGone || !m.removed) {
+			return m, nil
+		}
 	}
 	return nil, unknown(b)
 }
 
-// SetWeight changes the weight of one member: 0 drains it (no new leases, the
-// open ones finish). The error matches ErrBadWeight or ErrUnknownBackend.
+// hashable reports whether b may be the key of a map: what an interface holds, in
+// T or within it, need not be.
+func hashable[T comparable](b T) bool { return reflect.ValueOf(&b).Elem().Comparable() }
+
+// SetWeight changes the weight of one member at once, without slow start: 0 drains
+// it (no new leases, the open ones finish). The error matches ErrBadWeight or ErrUnknownBackend.
 func (p *Pool[T]) SetWeight(b T, weight float64) error {
 	if err := checkWeight(b, weight); err != nil {
 		return err
@@ -290,8 +307,9 @@ func (p *Pool[T]) SetLoad(signal func(backend T, inFlight int) float64) {
 
 // Eject takes a backend out by hand until Restore brings it back, whatever
 // outcomes and health checks say. Open leases stay valid. If all members are
-// ejected by hand, Lease fails with ErrNoBackends. Ejecting twice is harmless.
-// The error matches ErrUnknownBackend.
+// ejected by hand, Lease fails with ErrNoBackends. Ejecting twice is harmless. One
+// that is removed while it is ejected is remembered until Restore, so that its
+// return heals nothing. The error matches ErrUnknownBackend.
 func (p *Pool[T]) Eject(b T) error {
 	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, true)
@@ -312,7 +330,7 @@ func (p *Pool[T]) Eject(b T) error {
 func (p *Pool[T]) Restore(b T) error {
 	return p.change(func(time.Duration) (bool, error) {
 		m, err := p.find(b, true)
-		if err != nil || !m.byHand && !m.down && m.phase == phaseIn {
+		if err != nil || m.state() == StateIn {
 			return false, err
 		}
 		m.byHand, m.down, m.downErr = false, false, nil
@@ -359,7 +377,7 @@ func (p *Pool[T]) SetHealth(b T, up bool, reason error) error {
 func (p *Pool[T]) InFlight(b T) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m, ok := p.index[b]; ok {
+	if m, err := p.find(b, true); err == nil {
 		return m.inFlight()
 	}
 	return 0

@@ -46,7 +46,7 @@ func (p *Pool[T]) publish() {
 		}
 	}
 	down := len(usable) - len(sound) - len(out)
-	s.panics = float64(down) > p.cfg.PanicShare*float64(len(usable))
+	s.panics = down > 0 && (float64(down) > p.cfg.PanicShare*float64(len(usable)) || down == len(usable))
 
 	// The cap holds for the pool as it is now, also when it has shrunk since the
 	// ejections: those whose time is up first are used in spite of it.
@@ -63,6 +63,7 @@ func (p *Pool[T]) publish() {
 			s.in = append(s.in, m)
 		}
 	}
+	s.none.Ejected = len(usable) - len(s.in)
 	for _, m := range p.members {
 		m.used = false
 		m.limit.Store(m.limitOf(p.cfg.MaxInFlight))
