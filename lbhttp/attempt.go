@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,9 @@ type attempt struct {
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's
 
-	resp atomic.Pointer[http.Response] // once there is a header
-	stop func() bool                   // ends the watch on the context; nil: that cannot end
+	headed atomic.Bool // there was a header: status is set, and copy.seen if it is asked for
+	status int         // as it came: the response itself is the caller's, to change as it likes
+	stop   func() bool // ends the watch on the context; nil: that cannot end
 
 	ending  sync.Mutex // held while the attempt is concluded; guards what follows
 	over    bool
@@ -36,13 +38,14 @@ type attempt struct {
 }
 
 // sentCopy is a copy of the caller's request that can be changed, and what is asked
-// only of some attempts: how long the header took, for a Config.Outcome; whether
-// there was a connection, for a request that must not be sent again if it may have
+// only of some attempts: how long the header took and what it was, for a
+// Config.Outcome; whether there was a connection, for a request that must not be sent again if it may have
 // been received (without TLS, and with nothing in between, the error says that).
 type sentCopy struct {
 	req       http.Request
 	url       url.URL
 	clock     time.Duration // when it began, since Transport.made; then the time to the header
+	seen      *http.Response
 	trace     httptrace.ClientTrace
 	traced    bool
 	connected atomic.Bool
@@ -155,13 +158,24 @@ func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
 	}
 	if t.cfg.Outcome != nil {
 		a.copy.clock = time.Since(t.made) - a.copy.clock
+		a.copy.seen = asItCame(resp, req)
 	}
 	if r, _ := a.way(); r != nil {
 		r.answered.Add(1)
 	}
 	resp.Request = req
-	a.resp.Store(resp)
+	a.status = resp.StatusCode
+	a.headed.Store(true)
 	return resp, nil
+}
+
+// asItCame returns a copy of the status and headers of a response, for a
+// Config.Outcome to look at while the caller changes its own.
+func asItCame(resp *http.Response, req *http.Request) *http.Response {
+	seen := *resp
+	seen.Header, seen.TransferEncoding = resp.Header.Clone(), slices.Clone(resp.TransferEncoding)
+	seen.Body, seen.Trailer, seen.Request = http.NoBody, nil, req
+	return &seen
 }
 
 // shim puts the attempt's sentBody before the body. The base's own replays, on
@@ -283,23 +297,26 @@ func (a *attempt) expire() {
 func (a *attempt) conclude(err error) {
 	defer a.lease.Release() // if the user's rule panics
 	a.depart()
-	resp := a.resp.Load()
-	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Response: resp, Err: err}
+	status, headed := 0, a.headed.Load()
+	if headed {
+		status = a.status
+	}
+	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Err: err}
 	if err != nil && a.caller.Context().Err() == nil {
 		end.CallerFailed = a.sent.broke() || invalid(a.caller)
 	}
 	if a.t.cfg.Outcome != nil {
-		if resp != nil {
-			end.Header = a.copy.clock
+		if headed {
+			end.Header, end.Response = a.copy.clock, a.copy.seen
 		}
-		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(resp, err))
+		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(status, err))
 		return
 	}
-	switch how := DefaultOutcome(end); how {
+	switch how := outcome(end, status); how {
 	case evenkeel.OutcomeSuccess, evenkeel.OutcomeNeutral:
 		a.lease.DoneAs(how, nil)
 	default:
-		a.lease.DoneAs(how, reason(resp, err))
+		a.lease.DoneAs(how, reason(status, err))
 	}
 }
 

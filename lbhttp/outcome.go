@@ -17,8 +17,11 @@ type Attempt struct {
 	// Request is the caller's. It must not be changed or kept.
 	Request *http.Request
 
-	// Response is what came back, nil if no header did. Only the status and the
-	// headers may be read, and nothing be changed or kept.
+	// Response is the status and the headers that came back, nil if none did. It is
+	// a copy made before the caller was given the response, and this attempt's own:
+	// what the caller does to its response does not show here. The body is
+	// http.NoBody, and Trailer is nil: trailers come with the end of the body, into
+	// the caller's response.
 	Response *http.Response
 
 	// Err is what went wrong, before or after the header; the cause of the
@@ -45,10 +48,15 @@ type Attempt struct {
 // failed, which is neutral. A final status of 1xx other than 101 is neutral.
 // Everything else is success, also if the body was closed before its end.
 func DefaultOutcome(a Attempt) evenkeel.Outcome {
-	status := 0
 	if a.Response != nil {
-		status = a.Response.StatusCode
+		return outcome(a, a.Response.StatusCode)
 	}
+	return outcome(a, 0)
+}
+
+// outcome is DefaultOutcome for an attempt whose status, 0 for none, is known
+// without its response.
+func outcome(a Attempt, status int) evenkeel.Outcome {
 	switch {
 	case status >= 500 || status == http.StatusMisdirectedRequest:
 		return evenkeel.OutcomeFailure
@@ -86,13 +94,13 @@ func gaveUp(req *http.Request) bool {
 }
 
 // reason is the error that stands for an attempt in the pool's statistics and in
-// an Error.
-func reason(resp *http.Response, err error) error {
+// an Error. The status is 0 if there was no header.
+func reason(status int, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case resp != nil && resp.StatusCode >= 400:
-		return &statusError{resp.StatusCode}
+	case status >= 400:
+		return &statusError{status}
 	}
 	return nil
 }

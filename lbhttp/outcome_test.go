@@ -361,6 +361,49 @@ func TestOutcomeIsReplaced(t *testing.T) {
 	assert.Equal(t, 3, stats(t, pool, s.addr).Failures)
 }
 
+// The response is the caller's as soon as it has it, and it may change it, as
+// httputil.ReverseProxy does, while the rule looks at the attempt.
+func TestOutcomeSeesTheResponseAsItCame(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		pool := newPool(t, calm, "a")
+		var cfg lbhttp.Config
+		asked := make(chan struct{}, 1)
+		if own {
+			cfg.Outcome = func(a lbhttp.Attempt) evenkeel.Outcome {
+				assert.Equal(t, 500, a.Response.StatusCode)
+				assert.Equal(t, http.Header{"Kind": {"original"}}, a.Response.Header)
+				assert.Nil(t, a.Response.Trailer)
+				assert.Equal(t, http.NoBody, a.Response.Body)
+				asked <- struct{}{}
+				return lbhttp.DefaultOutcome(a)
+			}
+		}
+		cfg.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp := answer(r, 500, io.NopCloser(strings.NewReader("x")))
+			resp.Header.Set("Kind", "original")
+			resp.Trailer = http.Header{"Sum": nil}
+			return resp, nil
+		})
+		tr := newTransport(t, sqf.New(pool), cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		resp, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
+		require.NoError(t, err)
+		resp.Header.Set("Kind", "changed")
+		resp.StatusCode = 200
+		cancel() // the rule is asked on another goroutine, while this one goes on
+		for range 100 {
+			resp.Header.Set("More", "of it")
+			resp.StatusCode++
+		}
+		require.NoError(t, resp.Body.Close())
+		if own {
+			<-asked
+		}
+		assert.Equal(t, 1, stats(t, pool, "a").Failures)
+		assert.EqualError(t, stats(t, pool, "a").LastError, "context canceled")
+	}
+}
+
 func TestF132InformationalFromTheBase(t *testing.T) {
 	pool := newPool(t, calm, "a")
 	cfg, said := recorded(lbhttp.Config{Base: roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -165,7 +165,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 	)
 	for {
 		backend := a.lease.Backend()
-		tries = append(tries, Try{backend, reason(resp, err)})
+		tries = append(tries, Try{backend, reason(a.status, err)})
 		body, wait, stopped, ok := t.mayRetry(a, resp, err, len(tries))
 		if !ok {
 			if resp != nil {
