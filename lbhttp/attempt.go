@@ -27,6 +27,8 @@ type attempt struct {
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's
 
+	closing atomic.Bool // the caller closes the response's body, or has
+
 	headed atomic.Bool // there was a header: status is set, and copy.seen if it is asked for
 	status int         // as it came: the response itself is the caller's, to change as it likes
 	stop   func() bool // ends the watch on the context; nil: that cannot end
@@ -360,18 +362,26 @@ func (b *respBody) Read(p []byte) (int, error) {
 
 func (b *respBody) ended(err error) {
 	a := (*attempt)(b)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		a.end(nil)
-	} else {
+	case a.closing.Load(): // which is why
+		a.closed()
+	default:
 		a.end(err)
 	}
 }
 
+// closed ends the attempt because the caller has closed the body. To do so early is
+// fine, unless the end of the context is the reason.
+func (a *attempt) closed() { a.end(context.Cause(a.caller.Context())) }
+
 // Close implements io.Closer.
 func (b *respBody) Close() error {
-	err := b.body.Close()
 	a := (*attempt)(b)
-	a.end(context.Cause(a.caller.Context())) // closed early is fine, unless it is why
+	a.closing.Store(true) // first: a Read that this wakes up must know
+	err := b.body.Close()
+	a.closed()
 	return err
 }
 

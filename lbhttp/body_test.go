@@ -182,6 +182,38 @@ func TestUpgradedStreamsOfACustomBase(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// held is a stream that says nothing until it is closed. Its Close comes back when
+// whoever was reading has gone: an HTTP/2 stream may have it so too.
+type held struct {
+	reading, closing, gone chan struct{}
+}
+
+func (h held) Read([]byte) (int, error)    { close(h.reading); <-h.closing; return 0, errMine }
+func (h held) Write(p []byte) (int, error) { return len(p), nil }
+func (h held) Close() error                { close(h.closing); <-h.gone; return nil }
+
+// A caller may close a body to wake up another goroutine of its own that reads it.
+func TestClosingABodyThatIsReadIsNoFailure(t *testing.T) {
+	for _, code := range []int{200, 101} {
+		h := held{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+		pool := newPool(t, calm, "a")
+		cfg, said := recorded(lbhttp.Config{Base: roundTripper(func(r *http.Request) (*http.Response, error) { return answer(r, code, h), nil })})
+		tr := newTransport(t, sqf.New(pool), cfg)
+		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+		require.NoError(t, err)
+		go func() {
+			defer close(h.gone)
+			_, err := resp.Body.Read(make([]byte, 8))
+			assert.ErrorIs(t, err, errMine)
+		}()
+		<-h.reading
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, []evenkeel.Outcome{success}, said(), code)
+		assert.Zero(t, stats(t, pool, "a").Failures)
+		assertIdle(t, pool)
+	}
+}
+
 // A base that fetches a token on the way, over the same connections and under the
 // same context, is not sent to the backend with that.
 func TestConnsTellARequestOfTheBaseFromTheCallers(t *testing.T) {
