@@ -24,6 +24,8 @@ type attempt struct {
 	caller *http.Request // never changed
 	copy   *sentCopy     // what is sent in its place; nil: itself
 
+	badTrailer bool // the caller's is refused by the base; set for the first attempt, then there is no other
+
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's
 
@@ -305,7 +307,7 @@ func (a *attempt) conclude(err error) {
 	}
 	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Err: err}
 	if err != nil && a.caller.Context().Err() == nil {
-		end.CallerFailed = a.sent.broke() || invalid(a.caller)
+		end.CallerFailed = a.sent.broke() || a.invalid()
 	}
 	if a.t.cfg.Outcome != nil {
 		if headed {

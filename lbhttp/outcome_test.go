@@ -270,6 +270,11 @@ func TestCallersOwnFaultsAreNeutral(t *testing.T) {
 		"a header name with spaces": func(r *http.Request) { r.Header["a b"] = []string{"x"} },
 		"a header value with a CR":  func(r *http.Request) { r.Header["A"] = []string{"x\ry"} },
 		"a method with a space":     func(r *http.Request) { r.Method = "GET IT" },
+		"a length without a body":   func(r *http.Request) { r.ContentLength = 5 },
+		"an unknown length of none": func(r *http.Request) { r.ContentLength = -1 },
+		"a trailer Content-Length":  trailer("content-length"),
+		"a trailer Trailer":         trailer("Trailer"),
+		"a trailer of encoding":     trailer("Transfer-Encoding"),
 	} {
 		req := request(t, t.Context(), "PUT", "http://svc/", nil)
 		spoil(req)
@@ -278,6 +283,53 @@ func TestCallersOwnFaultsAreNeutral(t *testing.T) {
 		assert.Equal(t, []evenkeel.Outcome{neutral}, said(), name)
 	}
 	assert.Zero(t, stats(t, pool, s.addr).Failures)
+}
+
+// trailing is a body that works out the request's trailer while it is read, as
+// http.Request allows.
+type trailing struct {
+	trailer       http.Header
+	reading, done chan struct{}
+}
+
+func (b trailing) Read([]byte) (int, error) {
+	close(b.reading)
+	for range 100 {
+		b.trailer["Sum"] = []string{"x"}
+	}
+	close(b.done)
+	return 0, io.EOF
+}
+
+func (trailing) Close() error { return nil }
+
+// A base may bring an error while it still reads the request's body.
+func TestTrailerIsLeftAloneWhileTheBodyIsRead(t *testing.T) {
+	pool := newPool(t, calm, "a")
+	var b trailing
+	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent := r.Body
+		go func() { _, _ = sent.Read(nil) }()
+		<-b.reading
+		return nil, errMine
+	})})
+	for range 20 {
+		b = trailing{http.Header{"Sum": nil}, make(chan struct{}), make(chan struct{})}
+		req := request(t, t.Context(), "POST", "http://svc/", b)
+		req.Trailer = b.trailer
+		_, err := tr.RoundTrip(req)
+		require.ErrorIs(t, err, errMine)
+		<-b.done
+	}
+}
+
+// trailer gives a request a body that is sent in chunks, and a trailer.
+func trailer(key string) func(*http.Request) {
+	return func(r *http.Request) {
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader("x")), -1
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }
+		r.Trailer = http.Header{key: nil}
+	}
 }
 
 type broken struct{}

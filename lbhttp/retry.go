@@ -34,7 +34,7 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 		return no("")
 	case a.sent.broke():
 		return no("the caller's request body failed")
-	case invalid(a.caller):
+	case a.invalid():
 		return no("the request is not valid")
 	case made >= t.cfg.Retry.Attempts:
 		return no("%d attempts were made", made)
@@ -160,20 +160,36 @@ func drain(body io.ReadCloser) {
 	}
 }
 
-// invalid reports whether a request is one that http.Transport refuses, so that
-// its error says nothing of the backend. Only asked after an error.
-func invalid(req *http.Request) bool {
-	if req.Method != "" && !isToken(req.Method) {
-		return true
-	}
-	for _, h := range []http.Header{req.Header, req.Trailer} {
-		for k, vv := range h {
-			if !isToken(k) || slices.ContainsFunc(vv, hasControl) {
-				return true
-			}
+// invalid reports whether the caller's request is one that http.Transport refuses,
+// so that its error says nothing of the backend: over HTTP/1 or HTTP/2, whichever
+// is the stricter. Only asked after an error.
+func (a *attempt) invalid() bool {
+	req := a.caller
+	return a.badTrailer || (req.Method != "" && !isToken(req.Method)) ||
+		(req.Body == nil && req.ContentLength != 0) ||
+		badHeader(req.Header) || hasControl(req.URL.RequestURI())
+}
+
+func badHeader(h http.Header) bool {
+	for k, vv := range h {
+		if !isToken(k) || slices.ContainsFunc(vv, hasControl) {
+			return true
 		}
 	}
-	return hasControl(req.URL.RequestURI())
+	return false
+}
+
+// badTrailer reports whether a request's trailer is one that http.Transport
+// refuses. It must be asked before the body is read: while it is, the caller may
+// write to its trailer.
+func badTrailer(trailer http.Header) bool {
+	for k := range trailer {
+		switch http.CanonicalHeaderKey(k) {
+		case "Transfer-Encoding", "Trailer", "Content-Length":
+			return true
+		}
+	}
+	return badHeader(trailer)
 }
 
 func isToken(s string) bool {

@@ -121,6 +121,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.budget.requests.Add(1)
 	}
 	a := t.newAttempt(req)
+	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
 	var err error
 	if a.lease, err = t.lb.Lease(req.Context()); err != nil {
 		closeBody(req)
