@@ -442,11 +442,14 @@ func TestNoBackendAndBadRequests(t *testing.T) {
 		assert.Equal(t, 1, closed)
 	}
 
-	for _, tr := range []*lbhttp.Transport{{}, lbhttp.NewTransport(nil)} {
+	none := (*sqf.Balancer[string])(nil)
+	for _, tr := range []*lbhttp.Transport{{}, lbhttp.NewTransport(nil), lbhttp.NewTransport(none), lbhttp.NewTransport(new(sqf.Balancer[string]))} {
 		_, err = tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
 		assert.ErrorIs(t, err, evenkeel.ErrNil)
 		tr.CloseIdleConnections()
 	}
-	_, err = lbhttp.NewWith(nil, lbhttp.Config{})
-	assert.ErrorIs(t, err, evenkeel.ErrNil)
+	for _, lb := range []lbhttp.Balancer{nil, none} {
+		_, err = lbhttp.NewWith(lb, lbhttp.Config{})
+		assert.ErrorIs(t, err, evenkeel.ErrNil)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -39,7 +40,9 @@ type Transport struct {
 	made    time.Time
 }
 
-// NewTransport returns a Transport over lb with the recommended set-up.
+// NewTransport returns a Transport over lb with the recommended set-up. If lb is
+// nil, or a nil pointer, every request fails with an error that matches
+// evenkeel.ErrNil.
 func NewTransport(lb Balancer) *Transport {
 	t, err := newTransport(lb, Config{})
 	if err != nil { // only a nil lb: said by every request
@@ -49,10 +52,11 @@ func NewTransport(lb Balancer) *Transport {
 }
 
 // NewWith returns a Transport as cfg says. The error matches
-// evenkeel.ErrBadConfig; evenkeel.ErrNil if lb is nil; or evenkeel.ErrBadBackend
-// if lb has a method Pool, as evenkeel's balancers have, and a member of that pool
-// is not one that ParseBackend can read. A backend that joins later is checked
-// when a request comes to it: that attempt fails, and the backend is not healthy.
+// evenkeel.ErrBadConfig; evenkeel.ErrNil if lb is nil or a nil pointer; or
+// evenkeel.ErrBadBackend if lb has a method Pool, as evenkeel's balancers have,
+// and a member of that pool is not one that ParseBackend can read. A backend that
+// joins later is checked when a request comes to it: that attempt fails, and the
+// backend is not healthy.
 func NewWith(lb Balancer, cfg Config) (*Transport, error) {
 	t, err := newTransport(lb, cfg)
 	if err != nil {
@@ -75,8 +79,8 @@ func newTransport(lb Balancer, cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lb == nil {
-		return nil, errNoBalancer
+	if v := reflect.ValueOf(lb); !v.IsValid() || (v.Kind() == reflect.Pointer && v.IsNil()) {
+		return nil, errNoBalancer // not at the first request, in the balancer's own code
 	}
 	t := &Transport{lb: lb, cfg: cfg}
 	t.cfg.Retry.Statuses = slices.Clone(cfg.Retry.Statuses)
