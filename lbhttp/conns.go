@@ -23,6 +23,13 @@ import (
 // a backend and a name that requests gave the service. That keeps apart what must
 // be apart, since http.Transport files connections by the host in the URL alone.
 //
+// For each backend up to 64 names are kept at a time, since a proxy's clients may
+// choose them. One more takes the place of the name used least recently, whose idle
+// connections are closed; requests under way go on. A client that calls a backend by
+// more names than that in turn dials for nearly every request: give the service one
+// name in the request's URL, then, and put what the server is to see into
+// Request.Host.
+//
 // A Transport makes its own from Config.Base. Use Conns by itself at the bottom of
 // a base that wraps a transport; where the wrapper has no CloseIdleConnections,
 // call that of the Conns. Several Transports may share one. A request that does
@@ -45,7 +52,7 @@ const (
 	// that change are what makes old ones pile up.
 	sweepEvery = time.Minute
 
-	// maxNames bounds the names of one backend: a proxy's clients may choose them.
+	// maxNames bounds the names of one backend. The doc of Conns names the figure.
 	maxNames = 64
 
 	// trustAtFirst is how long a route that never brought an answer is kept in any
@@ -102,6 +109,7 @@ type target struct {
 	err     error // it cannot be parsed
 	used    atomic.Bool
 	last    atomic.Pointer[route]           // the one used last: most have one name only
+	turns   atomic.Uint64                   // how often another one became the last
 	routes  atomic.Pointer[map[name]*route] // replaced as a whole
 }
 
@@ -121,6 +129,7 @@ type route struct {
 	direct bool // requests are sent as they are: via dials the backend whatever their URL says
 	made   time.Time
 
+	turn     atomic.Uint64 // of the target, when this became the last one used
 	used     atomic.Bool
 	retired  atomic.Bool
 	open     atomic.Int64  // attempts that are not over
@@ -190,7 +199,7 @@ func (c *Conns) enter(t *target, n name) *route {
 			if r, ok = (*t.routes.Load())[n]; !ok {
 				r = c.addRoute(t, n)
 			}
-			t.last.Store(r)
+			r.touch(t)
 		}
 		r.open.Add(1)
 		if !r.retired.Load() {
@@ -202,6 +211,12 @@ func (c *Conns) enter(t *target, n name) *route {
 		r.leave()
 		t.last.CompareAndSwap(r, nil)
 	}
+}
+
+// touch makes r the one used last. As long as it is that, it needs no further turn.
+func (r *route) touch(t *target) {
+	r.turn.Store(r.target.turns.Add(1))
+	t.last.Store(r)
 }
 
 func (r *route) leave() {
@@ -226,14 +241,18 @@ func (c *Conns) addRoute(t *target, n name) *route {
 		return r
 	}
 	routes := maps.Clone(old)
-	for m, r := range routes {
-		if len(routes) < maxNames {
-			break
+	if len(routes) >= maxNames {
+		var oldest *route
+		for _, r := range routes {
+			if oldest == nil || r.turn.Load() < oldest.turn.Load() {
+				oldest = r
+			}
 		}
-		delete(routes, m)
-		c.retire(r)
+		delete(routes, oldest.name)
+		c.retire(oldest)
 	}
 	r := &route{name: n, conns: c, target: t, made: time.Now()}
+	r.turn.Store(t.turns.Add(1)) // before others can see it
 	if r.direct = n.whole && c.canDial(t.url, n.scheme); r.direct {
 		r.via = c.dialing(t.url, n.scheme)
 	} else {

@@ -1,6 +1,7 @@
 package lbhttp
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -43,6 +44,40 @@ func TestSweptTargetIsTakenUpAgain(t *testing.T) {
 	other := c.enter(at, name{"http", "svc", true})
 	assert.Same(t, fresh, other.target, "meanwhile there is a new one")
 	other.leave()
+}
+
+// Of too many names it is the one used least recently that gives way: the names in
+// use stay, however many strangers come and go.
+func TestNameUsedLeastRecentlyGivesWay(t *testing.T) {
+	c := NewConns(nil)
+	at := c.target("a:80")
+	use := func(format string, args ...any) *route {
+		r := c.enter(at, name{"http", fmt.Sprintf(format, args...), true})
+		r.leave()
+		return r
+	}
+	names := make([]*route, maxNames)
+	for i := range names {
+		names[i] = use("svc%d", i)
+	}
+	for i := range 10 {
+		use("svc%d", i) // the first ten once more
+	}
+	for i := range maxNames - 10 {
+		use("stranger%d", i)
+		assert.True(t, names[10+i].retired.Load(), "used least recently")
+		assert.Len(t, *at.routes.Load(), maxNames)
+	}
+	for i := range 10 {
+		assert.Same(t, names[i], use("svc%d", i))
+	}
+	for i := range 3 * maxNames {
+		use("more%d", i)
+		use("svc0") // by far the most used, and alone on its way again and again
+		use("svc0")
+	}
+	assert.Same(t, names[0], use("svc0"))
+	assert.True(t, names[1].retired.Load())
 }
 
 func TestBudgetCountsRequestsWhereTheyFell(t *testing.T) {
