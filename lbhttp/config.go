@@ -23,7 +23,12 @@ type Config struct {
 	// Outcome says how an attempt ended, as far as its backend is concerned, in
 	// place of DefaultOutcome. It is called once for each attempt, at its end,
 	// from any goroutine. A result that is none of evenkeel's constants is taken
-	// for OutcomeFailure. If it panics the lease is released and the panic goes on.
+	// for OutcomeFailure.
+	//
+	// It must not panic. If it does the lease is released and the panic goes on: in
+	// the caller's RoundTrip, or its Read or Close of the body; but where it was the
+	// end of the request's context that ended the attempt, on a goroutine of its own,
+	// which nobody can recover, so that it ends the process.
 	Outcome func(Attempt) evenkeel.Outcome
 
 	// Retry says when a request is tried again on another backend. On by default.

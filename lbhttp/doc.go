@@ -10,6 +10,23 @@
 // for another. A backend is "host:port", "host" or a base URL such as
 // "https://10.0.0.7:8443/v2"; see [ParseBackend].
 //
+// # Every host is the pool
+//
+// A Transport sends every request to a backend of its pool, whatever host the URL
+// names. So use a client for one service only, and mind redirects: http.Client
+// follows them, and a backend that redirects to a foreign site would be sent the
+// request that was meant for that site. Stop it by http.Client.CheckRedirect:
+//
+//	CheckRedirect: func(req *http.Request, via []*http.Request) error {
+//		switch first := via[0].URL; {
+//		case req.URL.Scheme != first.Scheme || req.URL.Host != first.Host:
+//			return http.ErrUseLastResponse // hand the redirect to the caller
+//		case len(via) >= 10:
+//			return errors.New("stopped after 10 redirects")
+//		}
+//		return nil
+//	}
+//
 // # What counts as in flight
 //
 // A request is in flight from before the dial until its response body has been
@@ -49,7 +66,8 @@
 // both. Transport.RegisterProtocol and an HTTP/2 set-up made by
 // golang.org/x/net/http2 on the base are not taken over; HTTP/2 as such is.
 // A DialTLSContext is given the address of the backend and makes its own handshake,
-// for the name it likes. Limits on connections, MaxIdleConns and MaxConnsPerHost, apply to each backend
-// and name. An IdleConnTimeout of 0 is taken for 90 s, so that connections to
-// backends that have left do not stay for ever.
+// for the name it likes. Limits on connections, MaxIdleConns and MaxConnsPerHost,
+// apply to each backend and name; how many names are kept is said at [Conns]. An
+// IdleConnTimeout of 0 is taken for 90 s, so that connections to backends that have
+// left do not stay for ever.
 package lbhttp

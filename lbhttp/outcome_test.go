@@ -456,6 +456,20 @@ func TestOutcomeSeesTheResponseAsItCame(t *testing.T) {
 	}
 }
 
+func TestOutcomeThatPanicsReleasesTheLease(t *testing.T) {
+	s := serve(t, text("x"))
+	pool := newPool(t, calm, s.addr)
+	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Outcome: func(lbhttp.Attempt) evenkeel.Outcome { panic("oh") }})
+	for _, method := range []string{"GET", "HEAD"} { // out of Read, and of RoundTrip
+		req := request(t, t.Context(), method, "http://svc/", nil)
+		assert.PanicsWithValue(t, "oh", func() {
+			resp, err := tr.RoundTrip(req)
+			body(t, resp, err)
+		}, method)
+		assertIdle(t, pool)
+	}
+}
+
 func TestF132InformationalFromTheBase(t *testing.T) {
 	pool := newPool(t, calm, "a")
 	cfg, said := recorded(lbhttp.Config{Base: roundTripper(func(r *http.Request) (*http.Response, error) {
