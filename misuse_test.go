@@ -93,8 +93,26 @@ func TestPolicyThatPanicsInTheBacklog(t *testing.T) {
 			assert.Zero(t, s.InFlight, b)
 		}
 		q := &queue{t, pool, &lb}
-		for _, w := range q.fill(3) {
+		held := q.fill(3)
+
+		// Two places become free at once, and the policy panics over them.
+		waiter := q.start(t.Context())
+		policy.boom.Store(true)
+		assert.Panics(t, func() {
+			_ = pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "A", Weight: 2},
+				evenkeel.Weighted[string]{Backend: "B", Weight: 2}, evenkeel.Weighted[string]{Backend: "C", Weight: 1})
+		})
+		assert.Panics(t, func() { _, _ = lb.Lease(t.Context()) })
+		assert.Equal(t, 1, pool.Line().Waiting)
+		policy.boom.Store(false)
+		for _, w := range held {
 			w.end()
+		}
+		require.True(t, waiter.done.Load())
+		require.NoError(t, waiter.err)
+		waiter.end()
+		for b, s := range pool.All() {
+			assert.Zero(t, s.InFlight, b)
 		}
 	})
 }

@@ -205,7 +205,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a trial without a verdict is never given back", file: "eject.go",
-		old: "return m.trialAt + m.pool.cfg.Ejection.TrialTimeout", new: "return 0", tests: core,
+		old: "return later(m.trialAt, m.pool.cfg.Ejection.TrialTimeout)", new: "return 0", tests: core,
 	},
 	{
 		name: "a trial that was cancelled locks the backend out", file: "eject.go",
@@ -275,7 +275,7 @@ var bugs = []bug{
 	},
 	{
 		name: "one who was served and gave up keeps the place", file: "backlog.go",
-		old: "p.withdraw(w.got)\n", new: "", tests: core,
+		old: "p.ended(w.got, w.start, OutcomeNeutral, nil)\n\t\t\treturn", new: "return", tests: core,
 	},
 	{
 		name: "nobody tells who waits that no backend is left", file: "backlog.go",
@@ -283,7 +283,40 @@ var bugs = []bug{
 	},
 	{
 		name: "MaxWait is not kept", file: "backlog.go",
-		old: "until = w.since + p.cfg.MaxWait", new: "until = w.since + 2*p.cfg.MaxWait", tests: core,
+		old: "until = later(w.since, p.cfg.MaxWait)", new: "until = later(w.since, 2*p.cfg.MaxWait)", tests: core,
+	},
+	{
+		name: "a place that is freed late goes to one who has waited too long", file: "backlog.go",
+		old: "if p.cfg.MaxWait > 0 && now-oldest.since >= p.cfg.MaxWait {", new: "if false {", tests: core,
+	},
+	{
+		name: "a retry that waits keeps others from free backends", file: "backlog.go",
+		old: "if l.picky > 0 && l.picky == int(l.waiting.Load()) {", new: "if false {", tests: core,
+	},
+	{
+		name: "a policy that panics leaves its waiter in the line", file: "backlog.go",
+		old: "if !safe && w.fate == fateWaits && w.next != nil {", new: "if false {", tests: core,
+	},
+	{
+		name: "a trial goes to the next caller although others wait", file: "snapshot.go",
+		old: "len(s.trials) > 0 && p.line.waiting.Load() == 0", new: "len(s.trials) > 0", tests: core,
+	},
+	{
+		name: "a rule of outcomes that panics keeps the count", file: "outcome.go",
+		old: "defer func() { p.ended(m, start, outcome, err) }()",
+		new: "defer func() {\n\t\tif outcome != OutcomeNeutral {\n\t\t\tp.ended(m, start, outcome, err)\n\t\t}\n\t}()", tests: core,
+	},
+	{
+		name: "failures pile up on the books without bound", file: "debt.go",
+		old: "if float64(m.held.Load()) > p.busiestOther(m)*m.share() {", new: "if false {", tests: core,
+	},
+	{
+		name: "the successes since a return hide a relapse", file: "outlier.go",
+		old: "if from >= to {", new: "if true {", tests: core,
+	},
+	{
+		name: "a backend that was down when it was removed is down for ever", file: "pool.go",
+		old: "m.down && now-m.removedAt < downLife", new: "m.down", tests: core,
 	},
 
 	// Package lbhttp.
