@@ -374,9 +374,10 @@ func (b *respBody) ended(err error) {
 	}
 }
 
-// closed ends the attempt because the caller has closed the body. To do so early is
-// fine, unless the end of the context is the reason.
-func (a *attempt) closed() { a.end(context.Cause(a.caller.Context())) }
+// closed ends the attempt because the caller has closed the body.
+func (a *attempt) closed() {
+	a.end(context.Cause(a.caller.Context())) // closed early is fine, unless it is why
+}
 
 // Close implements io.Closer.
 func (b *respBody) Close() error {
