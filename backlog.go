@@ -11,7 +11,8 @@ import (
 
 // line is the backlog: the calls that wait because every backend is at its limit,
 // oldest first. A freed place goes to the oldest, handed over by the goroutine
-// that freed it; a call that comes while others wait queues up behind them.
+// that freed it; a call that comes while others wait queues up behind them, unless
+// they wait for some backends only and another is free.
 type line[T comparable] struct {
 	waiting atomic.Int64 // read without the lock by those who come and go
 
@@ -138,18 +139,18 @@ func (l *line[T]) wait(ctx context.Context, d *Dispatcher[T], tried []T) (*membe
 		list := tried // so that only this case moves to the heap
 		w.tried = &list
 	}
-	patience, err := l.queue(d.pool, w)
-	if err != nil {
+	patience, waits, err := l.queue(d.pool, w)
+	switch {
+	case err != nil:
 		return nil, 0, err
-	}
-	if w.next == nil {
-		return w.got, w.start, nil // it did not have to wait
+	case !waits:
+		return w.got, w.start, nil
 	}
 	return l.await(d.pool, w, patience)
 }
 
-// queue puts w at the end of the line, if that is not full.
-func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err error) {
+// queue puts w at the end of the line, if that is not full and w has to wait.
+func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, waits bool, err error) {
 	l.mu.Lock()
 	defer l.unlock(p, w)
 	if l.picky > 0 && l.picky == int(l.waiting.Load()) {
@@ -157,13 +158,13 @@ func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err e
 		if m, start, ok := l.place(p, p.upToDate(p.snap.Load()), w); ok {
 			w.got, w.start, w.fate = m, start, fateServed
 			w.safe = true
-			return forEver, nil
+			return 0, false, nil
 		}
 	}
 	if n := l.waiting.Load(); n >= int64(p.cfg.Backlog) {
 		l.shed++
 		w.safe = true
-		return 0, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
+		return 0, false, &OverloadedError{Reason: ShedFull, Waiting: int(n)}
 	}
 	w.prev, w.next = l.head.prev, &l.head
 	w.prev.next, l.head.prev = w, w
@@ -175,20 +176,20 @@ func (l *line[T]) queue(p *Pool[T], w *waiter[T]) (patience time.Duration, err e
 	l.serve(p)
 	patience = l.patience(p, w)
 	w.safe = true
-	return patience, nil
+	return patience, true, nil
 }
 
 // unlock unlocks l.mu. If a user's policy or signal has panicked meanwhile, on
 // w's goroutine, w is taken out of the line, or gives back what it was given: its
 // Lease will not return.
 func (l *line[T]) unlock(p *Pool[T], w *waiter[T]) {
-	safe := w.safe
+	panicked, served := !w.safe, w.fate == fateServed
 	w.safe = false
-	if !safe && w.fate == fateWaits && w.next != nil {
+	if panicked && w.fate == fateWaits && w.next != nil {
 		l.settle(w, fateGaveUp)
 	}
 	l.mu.Unlock()
-	if !safe && w.fate == fateServed {
+	if panicked && served {
 		p.ended(w.got, w.start, OutcomeNeutral, nil)
 	}
 }

@@ -295,7 +295,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a policy that panics leaves its waiter in the line", file: "backlog.go",
-		old: "if !safe && w.fate == fateWaits && w.next != nil {", new: "if false {", tests: core,
+		old: "if panicked && w.fate == fateWaits && w.next != nil {", new: "if false {", tests: core,
 	},
 	{
 		name: "a trial goes to the next caller although others wait", file: "snapshot.go",
