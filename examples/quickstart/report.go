@@ -95,13 +95,17 @@ func reading(results []result, servers *fleet) []string {
 	fair := percent(1 / float64(len(servers.urls)))
 	switch {
 	case worst.policy == best.policy:
-		return []string{
+		lines := []string{
 			fmt.Sprintf("%s sent the slow server %s of the requests; an equal share would be %s.", best.policy, percent(best.share(slow)), fair),
-			"Run a second policy beside it to compare: leave -policies out, or name several.",
 		}
-	case worst.took.Seconds() < clearlySlower*best.took.Seconds():
+		if best.finished() == best.asked { // else it was stopped, whatever was to come
+			lines = append(lines, "Run a second policy beside it to compare: leave -policies out, or name several.")
+		}
+		return lines
+	case worst.took.Seconds() < clearlySlower*best.took.Seconds(), best.share(slow) > worst.share(slow):
+		// With more calls to the slow server the time was saved by something else.
 		return []string{
-			fmt.Sprintf("The policies took about the same time: the slow server is not slow enough, or not busy enough, to hold the others up (an equal share is %s).", fair),
+			fmt.Sprintf("The policies took about the same time, or not because of the slow server: it is not slow enough, or not busy enough, to hold the others up (an equal share is %s).", fair),
 			"More -workers, or a slower server, will set them apart.",
 		}
 	}

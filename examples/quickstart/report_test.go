@@ -95,6 +95,17 @@ func TestReading(t *testing.T) {
 			assert.Contains(t, lines[1], "p2c saw")
 		}
 	})
+	t.Run("the fastest did not spare the slow server", func(t *testing.T) {
+		lucky := row("p2c", 1, ms)
+		lucky.sent = map[string]int{"a": 1, "b": 3}
+		lines := reading([]result{row("random", 9, ms), lucky}, servers)
+		assert.Contains(t, lines[0], "about the same time")
+	})
+	t.Run("one policy, stopped", func(t *testing.T) {
+		stopped := row("p2c", 1, ms)
+		stopped.asked = 100
+		assert.Len(t, reading([]result{stopped}, servers), 1, "whether others were to come is not known")
+	})
 	t.Run("no difference", func(t *testing.T) {
 		lines := reading([]result{row("sqf", 3, ms), row("p2c", 3.1, ms)}, servers)
 		assert.Len(t, lines, 2)

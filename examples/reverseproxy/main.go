@@ -6,10 +6,12 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/lbhttp"
@@ -18,7 +20,15 @@ import (
 
 func main() {
 	listen := flag.String("listen", "localhost:8080", "`address` to listen on")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: reverseproxy [-listen address] BACKEND...")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	proxy, err := newProxy(flag.Args()...)
 	if err != nil {
 		log.Fatal(err)
