@@ -76,7 +76,7 @@ func (l *Lease[T]) Done(err error) {
 		}
 		return
 	}
-	m.pool.endedWith(m, l.start, l.ctx, err)
+	m.pool.endedWith(l.ctx, m, l.start, err)
 }
 
 // DoneAs ends the lease like Done, for a caller that has judged the outcome by

@@ -66,7 +66,7 @@ func (o Outcome) known() Outcome {
 
 // endedWith is ended for a lease whose outcome is yet to be judged. If a rule of
 // the user's panics the lease is over all the same, and the panic goes on.
-func (p *Pool[T]) endedWith(m *member[T], start uint32, ctx context.Context, err error) {
+func (p *Pool[T]) endedWith(ctx context.Context, m *member[T], start uint32, err error) {
 	outcome := OutcomeNeutral
 	defer func() { p.ended(m, start, outcome, err) }()
 	if p.cfg.Outcome != nil {
