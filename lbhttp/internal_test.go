@@ -82,7 +82,8 @@ func TestNameUsedLeastRecentlyGivesWay(t *testing.T) {
 
 func TestBudgetCountsRequestsWhereTheyFell(t *testing.T) {
 	start := time.Now()
-	b := &budget{share: 0.2, perSecond: 1, start: start}
+	b := &budget{}
+	b.init(0.2, 1, start)
 	spend := func(at time.Duration) (n int) {
 		for b.spend(start.Add(at)) {
 			n++
@@ -98,4 +99,17 @@ func TestBudgetCountsRequestsWhereTheyFell(t *testing.T) {
 	assert.Equal(t, 10, spend(40*time.Second), "what was 20 s ago no longer counts, neither way")
 	b.requests.Add(1000)
 	assert.Equal(t, 10+90, spend(60*time.Second))
+}
+
+// What a retry took is put back although time has passed: it waited for its
+// backend.
+func TestBudgetIsRefundedLater(t *testing.T) {
+	start := time.Now()
+	b := &budget{}
+	b.init(0, 0.1, start)
+	assert.True(t, b.spend(start))
+	assert.False(t, b.spend(start.Add(2*time.Second)))
+	b.refund()
+	assert.True(t, b.spend(start.Add(2*time.Second)))
+	assert.False(t, b.spend(start.Add(2*time.Second)))
 }

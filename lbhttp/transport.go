@@ -87,7 +87,7 @@ func newTransport(lb Balancer, cfg Config) (*Transport, error) {
 	t.except, _ = lb.(exceptBalancer)
 	t.retries = !cfg.Retry.Off && t.except != nil && cfg.Retry.Attempts > 1
 	t.made = time.Now()
-	t.budget.share, t.budget.perSecond, t.budget.start = cfg.Retry.Share, cfg.Retry.PerSecond, t.made
+	t.budget.init(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
 	switch base := cfg.Base.(type) {
 	case nil:
 		t.conns = NewConns(nil)
