@@ -9,26 +9,32 @@ import (
 )
 
 // Source gives 64-bit draws and is safe for concurrent use. Make one with
-// NewSource.
+// NewSource; the zero Source is unseeded.
 type Source struct {
-	next func() uint64
+	state *atomic.Uint64 // nil: unseeded
 }
 
-// NewSource returns a source. With seed 0 it draws from math/rand/v2's global
-// generator, which the runtime seeds afresh in every process. With any other seed
-// the draws are a fixed sequence: splitmix64 (Steele, Lea, Flood, "Fast
-// splittable pseudorandom number generators", 2014) started at seed.
+// NewSource returns a source. With seed 0 it is unseeded: it draws from
+// math/rand/v2's global generator, which the runtime seeds afresh in every
+// process. With any other seed the draws are a fixed sequence: splitmix64 (Steele,
+// Lea, Flood, "Fast splittable pseudorandom number generators", 2014) started at
+// seed.
 func NewSource(seed uint64) Source {
 	if seed == 0 {
-		return Source{rand.Uint64}
+		return Source{}
 	}
 	state := new(atomic.Uint64)
 	state.Store(seed)
-	return Source{func() uint64 { return Mix(state.Add(gamma)) }}
+	return Source{state}
 }
 
 // Uint64 returns the next draw.
-func (s *Source) Uint64() uint64 { return s.next() }
+func (s *Source) Uint64() uint64 {
+	if s.state == nil {
+		return rand.Uint64()
+	}
+	return Mix(s.state.Add(gamma))
+}
 
 const gamma = 0x9e3779b97f4a7c15
 

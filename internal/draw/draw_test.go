@@ -105,6 +105,8 @@ func TestSeed(t *testing.T) {
 	assert.Equal(t, take(1), take(1))
 	assert.NotEqual(t, take(1), take(2))
 	assert.NotEqual(t, take(0), take(0), "unseeded")
+	var zero draw.Source
+	assert.NotEqual(t, zero.Uint64(), zero.Uint64(), "the zero Source is unseeded too")
 }
 
 // F159: a source is safe for many goroutines: seeded, each draw of the sequence
@@ -133,5 +135,16 @@ func TestF159ManyGoroutines(t *testing.T) {
 		if u := alone.Uint64(); !seen[u] {
 			require.Contains(t, seen, u)
 		}
+	}
+}
+
+func BenchmarkSource(b *testing.B) {
+	for _, seed := range []uint64{0, 1} {
+		source := draw.NewSource(seed)
+		b.Run(fmt.Sprintf("seed=%d", seed), func(b *testing.B) {
+			for b.Loop() {
+				source.Uint64()
+			}
+		})
 	}
 }
