@@ -328,7 +328,7 @@ func TestCauseIsTheProbesError(t *testing.T) {
 		require.ErrorIs(t, stats(pool, "http://u:secret@a").Cause, errRefused)
 		require.NoError(t, checker.Close())
 		require.Len(t, events, 2)
-		require.EqualError(t, events[0].Cause, "health: probe of http://u:xxxxx@a: connection refused", "and names no password")
+		require.EqualError(t, events[0].Cause, "health: probe of http://xxxxx@a: connection refused", "and names no password")
 		assert.Equal(t, evenkeel.StateEjectedByHealth, events[0].To)
 		assert.Equal(t, evenkeel.StateSlowStart, events[1].To)
 	})

@@ -15,40 +15,42 @@ import (
 // maxBody is how much of an answer's body is read.
 const maxBody = 64 << 10
 
-// HTTP is a probe that passes when a GET request is answered with the expected
-// status, and the body has come in full or its first 64 KiB have. A redirect is
-// not followed: it is a status like any other. Every probe makes a connection of
-// its own and closes it, so it also shows that the backend still accepts; proxies
-// set in the environment are not used.
+// HTTP is a probe that makes a GET request. It passes when the answer has the
+// expected status, and its body has come in full or the first 64 KiB of the body
+// have. A redirect is not followed: it is a status like any other.
+//
+// Every probe makes a connection of its own and closes it, so a probe also shows
+// that the backend still accepts connections. Proxies set in the environment are
+// not used.
 type HTTP[T comparable] struct {
-	// Path is what is asked for, with a query if need be. A backend given as a
-	// URL with a path of its own has it put in front: "https://h:1/v2" and
-	// "/healthz" make https://h:1/v2/healthz. "": "/".
+	// Path is the path that is requested, with a query if need be. If a backend is
+	// a URL with a path, that path comes first: "https://h:1/v2" and "/healthz"
+	// make https://h:1/v2/healthz. "": "/".
 	Path string
 
 	// Status is the status that passes, from 100 to 599. 0: all of 200 to 299.
 	Status int
 
-	// Host is the Host header and, with https, the name that the certificate is
-	// checked against, unless TLS.ServerName is set. "": those of the backend's
-	// address.
+	// Host is the Host header. With https the certificate is checked against Host
+	// too, unless TLS.ServerName is set. "": the host of the backend's address.
 	Host string
 
-	// Header is sent with every probe; it may replace the User-Agent, which is
+	// Header is sent with every probe. Credentials belong here, since a backend's
+	// address holds none. Header may replace the User-Agent, which is
 	// "evenkeel-health". nil: nothing more.
 	Header http.Header
 
-	// TLS is used for https. Where it is set, backends that name no scheme are
-	// probed by https. nil: the defaults of crypto/tls.
+	// TLS is used for https. If TLS is set, backends without a scheme are probed by
+	// https. nil: the defaults of crypto/tls.
 	TLS *tls.Config
 
-	// Address gives the address of a backend: "host:port", "host" (port 80, or
-	// 443 if TLS is set) or a URL with http or https. nil: the backend itself,
-	// which must be a string, or have a String method that gives its address. An
-	// address that is none of these fails the probe.
+	// Address returns the address of a backend, in the grammar of lbhttp:
+	// "host:port", "host" (port 80, or 443 if TLS is set), or a URL of scheme http
+	// or https. Any other address fails the probe. nil: the backend itself, which
+	// must be a string or have a String method that returns the address.
 	Address func(backend T) string
 
-	// Dial makes the connections. nil: net.Dialer's.
+	// Dial makes the connections. nil: net.Dialer's DialContext.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -99,22 +101,12 @@ func (p HTTP[T]) prepare() (func(context.Context, T) error, func(), error) {
 		if err != nil {
 			return err
 		}
-		if u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("the backend's address %q is neither http nor https", u.Redacted())
-		}
-		login := u.User
-		u.User = nil
 		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+path.Path, strings.TrimSuffix(u.EscapedPath(), "/")+path.EscapedPath()
-		if path.RawQuery != "" {
-			u.RawQuery = path.RawQuery
-		}
+		u.RawQuery = path.RawQuery
 		req := (&http.Request{
 			Method: http.MethodGet, URL: u, Host: p.Host, Header: header.Clone(),
 			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		}).WithContext(ofProbe(ctx))
-		if password, _ := login.Password(); login != nil {
-			req.SetBasicAuth(login.Username(), password)
-		}
 		if err := p.ask(transport, req); err != nil {
 			return fmt.Errorf("GET %v: %w", u, err)
 		}
@@ -140,15 +132,15 @@ func (p HTTP[T]) hostname() (string, error) {
 	if p.Host == "" {
 		return "", nil
 	}
-	u, err := parseAddress(p.Host, "http")
-	if err != nil || u.Host != p.Host {
+	u, err := parseAddress(p.Host, "")
+	if err != nil || u.Scheme != "" {
 		return "", badConfig("HTTP.Host", "%q is neither a host nor host:port", p.Host)
 	}
 	return u.Hostname(), nil
 }
 
-// checkHeader lets the transport itself judge the header, by a request that has
-// ended before it is made: what is wrong with it would else be seen probe by probe.
+// checkHeader lets the transport judge the header, with a request whose context
+// has ended before it is made. Without that a bad header would fail every probe.
 func checkHeader(transport http.RoundTripper, header http.Header) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -199,16 +191,16 @@ func (p HTTP[T]) wanted() string {
 // probeKey is where a request's context keeps the context of its probe.
 type probeKey struct{}
 
-// ofProbe returns ctx with itself to be found in it. The transport dials with a
-// context that has the values of the request's but does not end with it, since
-// another request may want the connection. A probe's connection is for nobody
-// else, so it must end with the probe, while it is being made too.
+// ofProbe returns a context that holds ctx as a value. The transport dials with a
+// context that has the values of the request's context but does not end with it,
+// since another request may use the connection. A probe's connection is for that
+// probe alone, so dialling must end with the probe, and so must the connection.
 func ofProbe(ctx context.Context) context.Context {
 	return context.WithValue(ctx, probeKey{}, ctx)
 }
 
 // dialFor returns dial bound to the probe: the connection is closed when the
-// probe's context ends, which it does at the latest when the probe has.
+// probe's context ends, which is at the latest when the probe ends.
 func dialFor(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext

@@ -13,8 +13,8 @@ import (
 	"github.com/evenkeel-go/evenkeel"
 )
 
-// loop is the one goroutine that decides; each probe runs in one of its own and
-// does nothing but report its end. So nothing here needs a lock.
+// loop is the state of the one goroutine that decides. Each probe runs in a
+// goroutine of its own, which only reports its end, so nothing here needs a lock.
 type loop[T comparable] struct {
 	cfg    Config
 	pool   *evenkeel.Pool[T]
@@ -39,8 +39,8 @@ type ended[T comparable] struct {
 // followEvery is the longest time between two looks at the pool's members.
 const followEvery = time.Second
 
-// keepGone is how long a backend that left the pool is remembered, so that one
-// that is missing from the list for a while returns with its verdict and count.
+// keepGone is how long a backend that left the pool is remembered. A backend that
+// is missing from the list for a while returns with its verdict and count.
 const keepGone = 5 * time.Minute
 
 // run probes until the context ends.
@@ -105,7 +105,7 @@ func (l *loop[T]) follow(now time.Time) {
 		t.goneAt = time.Time{}
 		if t.phase == idle {
 			l.schedule(t, now.Add(l.cut()))
-		} else { // its old probe has not ended yet, and there is one at a time
+		} else { // the old probe has not ended yet, and there is one at a time
 			t.phase = hung
 			l.schedule(t, now.Add(l.cfg.Interval))
 		}
@@ -161,12 +161,12 @@ func (l *loop[T]) happen(t *target[T], now time.Time) {
 		t.pos = inLine
 		l.line = append(l.line, t)
 		return
-	case asked: // its context has ended, but it has not
+	case asked: // the probe's context has ended, but the probe has not
 		t.phase = hung
 		l.places--
 	}
-	// A probe that hangs proves the backend bad once an interval: what it was
-	// found to be before must not stand for ever.
+	// A probe that hangs counts as a failure once an interval: the verdict from
+	// before must not stand for ever.
 	took := now.Sub(t.begun)
 	next := now.Add(l.cfg.Interval - l.cut())
 	l.judge(t, took, fmt.Errorf("the probe has not ended after %v, although its context has", took))
@@ -213,9 +213,9 @@ func (l *loop[T]) finished(e ended[T]) {
 	}
 }
 
-// judge draws the consequences of a probe. A failure is told to the pool for as
-// long as the verdict is down, not only once: Restore may have come in between,
-// and holds until the next check.
+// judge draws the consequences of a probe. While the verdict is down the pool gets
+// every failure, not only the first: Restore may have come in between, and holds
+// until the next probe.
 func (l *loop[T]) judge(t *target[T], took time.Duration, err error) {
 	if err != nil {
 		err = fmt.Errorf("health: probe of %s: %w", nameOf(t.backend), err)
@@ -223,9 +223,9 @@ func (l *loop[T]) judge(t *target[T], took time.Duration, err error) {
 	changed := t.count(err == nil, &l.cfg)
 	switch {
 	case t.down && err != nil:
-		_ = l.pool.SetHealth(t.backend, false, err) // no member any more: noticed by follow
+		l.report(t, err)
 	case changed:
-		_ = l.pool.SetHealth(t.backend, true, nil)
+		l.report(t, nil)
 	}
 	if l.cfg.OnResult != nil && l.ctx.Err() == nil {
 		l.cfg.OnResult(Result{
@@ -235,11 +235,17 @@ func (l *loop[T]) judge(t *target[T], took time.Duration, err error) {
 	}
 }
 
-// withdraw takes back that t is down.
+// withdraw takes back a verdict that t is down.
 func (l *loop[T]) withdraw(t *target[T]) {
 	if t.down {
-		_ = l.pool.SetHealth(t.backend, true, nil)
+		l.report(t, nil)
 	}
+}
+
+// report passes a verdict to the pool: why t is down, or nil if t is up. An error
+// means that t is no member any more, which follow notices.
+func (l *loop[T]) report(t *target[T], why error) {
+	_ = l.pool.SetHealth(t.backend, why == nil, why)
 }
 
 // drain withdraws all verdicts and waits for the probes under way. While it

@@ -10,29 +10,29 @@ type target[T comparable] struct {
 	backend T
 	verdict
 
-	at     time.Time // its next event: a probe is due, or the one under way is overdue
+	at     time.Time // the next event: a probe is due, or the probe under way is overdue
 	pos    int       // in the agenda, or one of the constants below
 	phase  phase
 	begun  time.Time          // of the latest probe
 	cancel context.CancelFunc // of the probe under way
 
-	goneAt time.Time // since when it is no member; zero: it is one
+	goneAt time.Time // when the backend left the pool; zero: it is a member
 }
 
-// What target.pos says if it is no position in the agenda.
+// The values of target.pos that are no position in the agenda.
 const (
 	nowhere = -1
-	inLine  = -2 // due, and waiting for its turn
+	inLine  = -2 // due, and waiting for a place
 )
 
-// A phase says what becomes of a target's probe.
+// A phase says how far a target's probe is.
 type phase uint8
 
 const (
-	idle   phase = iota // none is under way
-	asked               // one is
-	hung                // it has not ended although its context has: it has failed, and holds no place
-	voided              // the backend has left the pool: whatever it says counts for nothing
+	idle   phase = iota // no probe is under way
+	asked               // a probe is under way
+	hung                // the probe has not ended although its context has: it has failed, and holds no place
+	voided              // the backend has left the pool while the probe was under way: its result does not count
 )
 
 // verdict is what a backend's probes have led to. The zero verdict is up.

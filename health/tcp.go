@@ -2,18 +2,23 @@ package health
 
 import (
 	"context"
+	"fmt"
 	"net"
+
+	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/internal/addr"
 )
 
 // TCP is a probe that passes when a connection can be made. It sends nothing and
 // closes the connection at once.
 type TCP[T comparable] struct {
-	// Address gives the address of a backend: "host:port", or a URL, of which
-	// host and port count. nil: the backend itself, which must be a string, or
-	// have a String method that gives its address.
+	// Address returns the address of a backend: "host:port", or a URL of scheme
+	// http or https, of which host and port count. Any other address fails the
+	// probe. nil: the backend itself, which must be a string or have a String
+	// method that returns the address.
 	Address func(backend T) string
 
-	// Dial makes the connection. nil: net.Dialer's.
+	// Dial makes the connection. nil: net.Dialer's DialContext.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -31,9 +36,9 @@ func (p TCP[T]) prepare() (func(context.Context, T) error, func(), error) {
 		if err != nil {
 			return err
 		}
-		target, err := hostPort(u)
+		target, err := addr.HostPort(u)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", evenkeel.ErrBadBackend, err)
 		}
 		conn, err := dial(ctx, "tcp", target)
 		if err != nil {

@@ -39,7 +39,7 @@ func TestParseBackendSaysWhatToWrite(t *testing.T) {
 	for backend, want := range map[string]string{
 		"::1":                `evenkeel: bad backend: "::1": an IPv6 address, and nothing else, stands in brackets; write "[::1]:port" or "[::1]"`,
 		"h:1/v2":             `evenkeel: bad backend: "h:1/v2": it has a path but no scheme; write "http://h:1/v2" or "https://h:1/v2"`,
-		"https://u:secret@h": `evenkeel: bad backend: "https://xxxxx@h": it holds a user; put credentials into the request`,
+		"https://u:secret@h": `evenkeel: bad backend: "https://xxxxx@h": it holds a user; put credentials into a header of the request`,
 	} {
 		_, err := lbhttp.ParseBackend(backend)
 		require.ErrorIs(t, err, evenkeel.ErrBadBackend)

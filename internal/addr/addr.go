@@ -193,7 +193,7 @@ func checkParts(backend string, u *url.URL) *problem {
 	case u.Hostname() == "":
 		return problemf(form, "there is no host")
 	case u.User != nil:
-		return problemf("put credentials into the request", "it holds a user")
+		return problemf("put credentials into a header of the request", "it holds a user")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.HasSuffix(backend, "#"):
 		return problemf("put a query into the request", "it holds a query or a fragment")
 	case !scheme && u.Path != "":

@@ -99,8 +99,8 @@ func TestF126Refused(t *testing.T) {
 		"h:-1":      "invalid port",
 		"h:1:2":     form,
 
-		"https://u:p@h:1":  "it holds a user; put credentials into the request",
-		"u:p@h:1":          "it holds a user; put credentials into the request",
+		"https://u:p@h:1":  "it holds a user; put credentials into a header of the request",
+		"u:p@h:1":          "it holds a user; put credentials into a header of the request",
 		"http://h/?q=1":    "it holds a query or a fragment; put a query into the request",
 		"http://h?":        "it holds a query or a fragment",
 		"http://h/#f":      "it holds a query or a fragment",
