@@ -50,7 +50,7 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 		},
 		"a signal": func(t *testing.T) *evenkeel.Pool[string] {
 			pool := newPool(t, evenkeel.Config{}, names(40)...)
-			pool.SetLoad(func(_ string, inFlight int) float64 { return 2 * float64(inFlight) })
+			pool.SetLoad(each(func(_ string, inFlight int) float64 { return 2 * float64(inFlight) }))
 			return pool
 		},
 		"some ejected": func(t *testing.T) *evenkeel.Pool[string] {

@@ -79,7 +79,7 @@ func backlogModel(t *testing.T, rt *rapid.T) {
 		if len(line) > 0 {
 			require.Zero(rt, places, "waits while there is room")
 		}
-		require.Equal(rt, len(line), pool.Line().Waiting)
+		require.Equal(rt, len(line), pool.Backlog().Waiting)
 		count := map[string]int{}
 		for _, c := range open {
 			count[c.w.lease.Backend()]++
@@ -183,5 +183,5 @@ func backlogModel(t *testing.T, rt *rapid.T) {
 	for _, b := range all {
 		require.Zero(rt, pool.InFlight(b))
 	}
-	require.Zero(rt, pool.Line().Waiting)
+	require.Zero(rt, pool.Backlog().Waiting)
 }

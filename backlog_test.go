@@ -75,7 +75,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 		for range 6 {
 			line = append(line, q.start(t.Context()))
 		}
-		assert.Equal(t, 6, q.pool.Line().Waiting)
+		assert.Equal(t, 6, q.pool.Backlog().Waiting)
 		for i := range 4 {
 			held[i].end()
 			assert.True(t, line[i].done.Load(), "the oldest is served")
@@ -95,7 +95,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 		for b, s := range q.pool.All() {
 			assert.Zero(t, s.InFlight, b)
 		}
-		assert.Equal(t, evenkeel.LineStats{Served: 6}, q.pool.Line())
+		assert.Equal(t, evenkeel.BacklogStats{Served: 6}, q.pool.Backlog())
 	})
 }
 
@@ -114,7 +114,7 @@ func TestFullBacklogSheds(t *testing.T) {
 		held[0].end()
 		a.end()
 		b.end()
-		assert.Equal(t, evenkeel.LineStats{Served: 2, Shed: 1}, q.pool.Line())
+		assert.Equal(t, evenkeel.BacklogStats{Served: 2, Shed: 1}, q.pool.Backlog())
 
 		none := newQueue(t, evenkeel.Config{MaxInFlight: 1}, "A")
 		one := none.fill(1)
@@ -142,7 +142,7 @@ func TestGivingUp(t *testing.T) {
 		synctest.Wait()
 		require.True(t, a.done.Load())
 		assert.Equal(t, errGone, a.err)
-		assert.Equal(t, 2, q.pool.Line().Waiting)
+		assert.Equal(t, 2, q.pool.Backlog().Waiting)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.Equal(t, context.DeadlineExceeded, b.err)
@@ -150,7 +150,7 @@ func TestGivingUp(t *testing.T) {
 		require.NoError(t, c.err)
 		c.end()
 		assert.Zero(t, q.pool.InFlight("A"))
-		assert.Equal(t, evenkeel.LineStats{Served: 1, GaveUp: 2}, q.pool.Line())
+		assert.Equal(t, evenkeel.BacklogStats{Served: 1, GaveUp: 2}, q.pool.Backlog())
 	})
 }
 
@@ -162,9 +162,9 @@ func TestOldestWait(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		b := q.start(t.Context())
 		time.Sleep(time.Second)
-		assert.Equal(t, 4*time.Second, q.pool.Line().OldestWait)
+		assert.Equal(t, 4*time.Second, q.pool.Backlog().OldestWait)
 		held[0].end()
-		assert.Equal(t, time.Second, q.pool.Line().OldestWait)
+		assert.Equal(t, time.Second, q.pool.Backlog().OldestWait)
 		a.end()
 		b.end()
 	})
@@ -248,7 +248,7 @@ func TestChangesReachWaiters(t *testing.T) {
 		for _, w := range []*waiting{held[0], c, d} {
 			w.end()
 		}
-		assert.Zero(t, q.pool.Line().Waiting)
+		assert.Zero(t, q.pool.Backlog().Waiting)
 	})
 }
 
@@ -308,7 +308,7 @@ func TestLeaseExceptWaits(t *testing.T) {
 		held := q.fill(2)
 		var retry waiting
 		go func() {
-			lease, err := lb.LeaseExcept(t.Context(), "A")
+			lease, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
 			retry.lease, retry.err = &lease, err
 			retry.done.Store(true)
 		}()
@@ -324,7 +324,7 @@ func TestLeaseExceptWaits(t *testing.T) {
 		onB.end()
 		require.True(t, retry.done.Load())
 		assert.Equal(t, "B", retry.lease.Backend())
-		_, err := lb.LeaseExcept(t.Context(), "A", "B")
+		_, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A", "B"}})
 		require.ErrorIs(t, err, evenkeel.ErrNoBackends)
 		assert.ErrorContains(t, err, "2 tried already")
 		plain.end()
@@ -463,7 +463,7 @@ func TestBacklogStress(t *testing.T) {
 		for b := range pool.Leaving() {
 			assert.Fail(t, "a lease is left", b)
 		}
-		assert.Zero(t, pool.Line().Waiting)
+		assert.Zero(t, pool.Backlog().Waiting)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestWaitingIsCheap(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	routines := runtime.NumGoroutine()
 	close(begin)
-	for pool.Line().Waiting < calls {
+	for pool.Backlog().Waiting < calls {
 		runtime.Gosched()
 	}
 	runtime.ReadMemStats(&after)
@@ -513,7 +513,7 @@ func ExampleConfig_backlog() {
 		fmt.Println(err)
 		return
 	}
-	lb := sqf.NewWith(pool, sqf.Config{Seed: 35}) // ties are broken in the order A1, A2, A3
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: 35})) // ties are broken in the order A1, A2, A3
 	ctx := context.Background()
 
 	open := map[string]*evenkeel.Lease[string]{}
@@ -537,7 +537,7 @@ func ExampleConfig_backlog() {
 
 	done := make(chan struct{})
 	go func() { request(6); close(done) }()
-	for pool.Line().Waiting == 0 {
+	for pool.Backlog().Waiting == 0 {
 		runtime.Gosched()
 	}
 	fmt.Printf("%ds: request 6 waits in the backlog\n", now.Unix())

@@ -1,14 +1,24 @@
 package evenkeel
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/window"
 )
 
-// Config is how a pool behaves. The zero value is the recommended set-up; a value
-// out of range is refused by NewPool with an error that names the field.
+// maxConsecutive bounds Ejection.Consecutive, whose failures are remembered one by one.
+const maxConsecutive = 1000
+
+// Config is how a pool behaves. The zero value is the recommended set-up; a value out of
+// range is refused by NewPool with an error that names the field.
 type Config struct {
+	// Name is the pool's name in events, errors and statistics, such as that of the
+	// service. It may be empty.
+	Name string
+
 	// MaxInFlight is the most leases open at once on one backend, times its
 	// weight (rounded down, at least 1). 0: no limit, and nothing ever waits.
 	MaxInFlight int
@@ -45,12 +55,17 @@ type Config struct {
 	// none of the Outcome constants is taken for OutcomeFailure.
 	Outcome func(ctx context.Context, err error) Outcome
 
-	// OnEvent is told of every change of a backend's state, in order, one at a
-	// time, outside any lock and never within a pick: a change that a pick
-	// notices is told at the next end of a lease, change of the pool, or call of
-	// All. It may call any method of the pool. It runs on the goroutine that caused
-	// or delivers the change, so it should return soon.
+	// OnEvent is called for every event, in order, one at a time, outside every lock
+	// and never within a pick: a change that a pick notices is delivered at the next end
+	// of a lease, change of the pool, or call of All. OnEvent may call any method of the
+	// pool. It runs on the goroutine that caused or delivers the event, so it should
+	// return soon. Pool.Observe adds further observers.
 	OnEvent func(Event)
+
+	// Hash makes View.Hash and is given a backend of the pool's type. It must give the
+	// same on every machine. nil: a hash of the backend if it is a string or an
+	// integer, or of its text if it is an encoding.TextMarshaler or a fmt.Stringer.
+	Hash func(backend any) uint64
 
 	// Now is the clock, for tests and simulations; it must not go backwards. nil:
 	// time.Now. Calls that wait in the backlog then set no timers: that their
@@ -131,9 +146,6 @@ type SlowStart struct {
 	Floor float64
 }
 
-// rampSteps is the number of steps from the floor to the full share.
-const rampSteps = 10
-
 // ControlledDelay sheds load by how long calls have waited, after CoDel (Nichols
 // and Jacobson, "Controlling queue delay", 2012): once every call that left the
 // backlog for a whole Interval had waited longer than Target, the newest call is
@@ -155,62 +167,14 @@ func orDefault[V int | float64 | time.Duration](v *V, def V) {
 	}
 }
 
-// withDefaults checks every field and fills in what is left 0.
+// withDefaults checks every field, in their order, and fills in what is left 0. The
+// error is about the first field that is bad.
 func (c Config) withDefaults() (Config, error) {
-	share := func(field string, v float64) error {
-		if !(v >= 0 && v <= 1) { // NaN too
-			return badConfig(field, "%v is not within 0 to 1", v)
-		}
-		return nil
+	if err := c.check(); err != nil {
+		return c, err
 	}
-	e, s, d := &c.Ejection, &c.SlowStart, &c.ControlledDelay
-	if e.Jitter < 0 && !math.IsInf(e.Jitter, 0) {
-		e.Jitter = 0
-	} else {
-		orDefault(&e.Jitter, 0.1)
-	}
-	for field, v := range map[string]float64{
-		"PanicShare": c.PanicShare, "Ejection.Tolerance": e.Tolerance, "Ejection.Jitter": e.Jitter,
-		"Ejection.MaxEjected": e.MaxEjected, "SlowStart.Floor": s.Floor,
-	} {
-		if err := share(field, v); err != nil {
-			return c, err
-		}
-	}
-	for field, v := range map[string]int64{
-		"MaxInFlight": int64(c.MaxInFlight), "Backlog": int64(c.Backlog), "MaxWait": int64(c.MaxWait),
-		"ControlledDelay.Target": int64(d.Target), "ControlledDelay.Interval": int64(d.Interval),
-		"Ejection.MinFailures": int64(e.MinFailures), "Ejection.Base": int64(e.Base), "Ejection.Max": int64(e.Max),
-		"Ejection.TrialTimeout": int64(e.TrialTimeout),
-		"SlowStart.Window":      int64(s.Window), "SlowStart.Successes": int64(s.Successes),
-	} {
-		if v < 0 {
-			return c, badConfig(field, "it is negative")
-		}
-	}
-	if c.MaxInFlight > math.MaxInt32 {
-		return c, badConfig("MaxInFlight", "%d is above %d", c.MaxInFlight, math.MaxInt32)
-	}
-	if c.MaxInFlight == 0 {
-		for field, set := range map[string]bool{
-			"Backlog": c.Backlog > 0, "MaxWait": c.MaxWait > 0, "ControlledDelay": d.Target > 0,
-		} {
-			if set {
-				return c, badConfig(field, "it has no effect without MaxInFlight: nothing ever waits")
-			}
-		}
-	}
-	if c.MaxInFlight > 0 && c.Backlog == 0 {
-		for field, set := range map[string]bool{"MaxWait": c.MaxWait > 0, "ControlledDelay": d.Target > 0} {
-			if set {
-				return c, badConfig(field, "it has no effect without a Backlog: nothing ever waits")
-			}
-		}
-	}
-	if d.Interval > 0 && d.Target == 0 {
-		return c, badConfig("ControlledDelay.Interval", "it is set but Target is not")
-	}
-	orDefault(&d.Interval, 100*time.Millisecond)
+	e, s := &c.Ejection, &c.SlowStart
+	orDefault(&c.ControlledDelay.Interval, 100*time.Millisecond)
 	orDefault(&c.PanicShare, 0.5)
 	orDefault(&e.Consecutive, 5)
 	orDefault(&e.Window, 10*time.Second)
@@ -218,17 +182,13 @@ func (c Config) withDefaults() (Config, error) {
 	orDefault(&e.Tolerance, 0.02)
 	orDefault(&e.Base, 5*time.Second)
 	orDefault(&e.Max, max(5*time.Minute, e.Base))
+	orDefault(&e.Jitter, 0.1)
+	e.Jitter = max(e.Jitter, 0)
 	orDefault(&e.MaxEjected, 0.5)
 	orDefault(&e.TrialTimeout, 30*time.Second)
 	orDefault(&s.Window, 10*time.Second)
 	orDefault(&s.Successes, 50)
 	orDefault(&s.Floor, 0.1)
-	if e.Consecutive > maxConsecutive {
-		return c, badConfig("Ejection.Consecutive", "%d is above %d", e.Consecutive, maxConsecutive)
-	}
-	if e.Window > 0 && e.Window < windowBuckets {
-		return c, badConfig("Ejection.Window", "%v is too short for %d buckets", e.Window, windowBuckets)
-	}
 	if e.Max < e.Base {
 		return c, badConfig("Ejection.Max", "%v is below Base, %v", e.Max, e.Base)
 	}
@@ -236,4 +196,77 @@ func (c Config) withDefaults() (Config, error) {
 		c.Now = time.Now
 	}
 	return c, nil
+}
+
+// check finds the first field that is out of its range.
+func (c *Config) check() error {
+	e, s, d := &c.Ejection, &c.SlowStart, &c.ControlledDelay
+	return cmp.Or(
+		atLeast0("MaxInFlight", c.MaxInFlight),
+		atMost("MaxInFlight", c.MaxInFlight, math.MaxInt32),
+		atLeast0("Backlog", c.Backlog),
+		needs("Backlog", c.Backlog > 0, c.MaxInFlight > 0, "MaxInFlight: nothing ever waits"),
+		atLeast0("MaxWait", c.MaxWait),
+		needs("MaxWait", c.MaxWait > 0, c.Backlog > 0, "a Backlog: nothing ever waits"),
+		atLeast0("ControlledDelay.Target", d.Target),
+		needs("ControlledDelay.Target", d.Target > 0, c.Backlog > 0, "a Backlog: nothing ever waits"),
+		atLeast0("ControlledDelay.Interval", d.Interval),
+		needs("ControlledDelay.Interval", d.Interval > 0, d.Target > 0, "a Target"),
+		atMost("Ejection.Consecutive", e.Consecutive, maxConsecutive),
+		atLeast("Ejection.Window", e.Window, window.Buckets, e.Window > 0),
+		atLeast0("Ejection.MinFailures", e.MinFailures),
+		aShare("Ejection.Tolerance", e.Tolerance),
+		atLeast0("Ejection.Base", e.Base),
+		atLeast0("Ejection.Max", e.Max),
+		aShare("Ejection.Jitter", orNone(e.Jitter)),
+		aShare("Ejection.MaxEjected", e.MaxEjected),
+		atLeast0("Ejection.TrialTimeout", e.TrialTimeout),
+		atLeast0("SlowStart.Window", s.Window),
+		atLeast0("SlowStart.Successes", s.Successes),
+		aShare("SlowStart.Floor", s.Floor),
+		aShare("PanicShare", c.PanicShare),
+	)
+}
+
+// orNone is 0 for a negative number, which stands for none.
+func orNone(v float64) float64 {
+	if v < 0 && !math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+func aShare(field string, v float64) error {
+	if v >= 0 && v <= 1 {
+		return nil
+	}
+	return badConfig(field, "%v is not within 0 to 1", v) // NaN too
+}
+
+func atLeast0[V int | time.Duration](field string, v V) error {
+	if v >= 0 {
+		return nil
+	}
+	return badConfig(field, "%v is negative", v)
+}
+
+func atLeast(field string, v, least time.Duration, given bool) error {
+	if !given || v >= least {
+		return nil
+	}
+	return badConfig(field, "%v is below %v", v, least)
+}
+
+func atMost(field string, v, most int) error {
+	if v <= most {
+		return nil
+	}
+	return badConfig(field, "%d is above %d", v, most)
+}
+
+func needs(field string, set, there bool, what string) error {
+	if !set || there {
+		return nil
+	}
+	return badConfig(field, "it has no effect without %s", what)
 }

@@ -50,7 +50,7 @@ func TestConsecutiveFailuresEject(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: exact(evenkeel.Ejection{})}, "A", "B")
 	failOn(t, pool, "A", 4)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	failOn(t, pool, "A", 1)
 	s := stats(pool, "A")
 	assert.Equal(t, evenkeel.StateEjectedByOutcome, s.State)
@@ -68,7 +68,7 @@ func TestConsecutiveFailuresEject(t *testing.T) {
 func TestEjectionOff(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff}, "A", "B")
 	failOn(t, pool, "A", 100)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	require.NoError(t, pool.Eject("A"))
 	assert.Equal(t, evenkeel.StateEjectedByHand, stats(pool, "A").State, "by hand it still works")
 }
@@ -122,7 +122,7 @@ func TestF057OnlyUsableOnesCount(t *testing.T) {
 	require.NoError(t, pool.SetWeight("B", 0))
 	require.NoError(t, pool.Eject("C"))
 	failOn(t, pool, "A", 50)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	assert.Equal(t, "A", call(t, p2c.New(pool), ok))
 }
 
@@ -165,7 +165,7 @@ func TestF061EjectedAgain(t *testing.T) {
 		assert.Equal(t, k, stats(pool, "A").Ejections)
 		trial(t, c, pool, "A", nil)
 		failOn(t, pool, "A", 2)
-		assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State, "the count starts at 0 on return")
+		assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State, "the count starts at 0 on return")
 		call(t, onto(pool, "A"), ok)
 	}
 }
@@ -188,9 +188,9 @@ func TestF062LateResults(t *testing.T) {
 	for _, done := range end[12:] {
 		done(errBroken) // after the return
 	}
-	require.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	require.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	failOn(t, pool, "A", 4)
-	require.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	require.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	failOn(t, pool, "A", 1)
 	assert.Equal(t, 2, stats(pool, "A").Ejections)
 }
@@ -269,7 +269,7 @@ func TestF066RateRuleGrows(t *testing.T) {
 	var lengths []time.Duration
 	lb := roundrobin.New(pool)
 	for range 4 {
-		for stats(pool, "A").State == evenkeel.StateIn {
+		for stats(pool, "A").State == evenkeel.StateActive {
 			call(t, lb, fails("A"))
 			c.Advance(10 * time.Millisecond)
 		}
@@ -287,7 +287,7 @@ func TestF069HealthDoesNotUndoOutcomes(t *testing.T) {
 	lb := sqf.New(pool)
 	for range 600 {
 		c.Advance(time.Second)
-		require.NoError(t, pool.SetHealth("A", true, nil))
+		require.NoError(t, pool.SetHealth("A", nil))
 		for range 10 {
 			call(t, lb, fails("A"))
 		}
@@ -314,9 +314,9 @@ func TestF071OutOfOrder(t *testing.T) {
 	for _, done := range old {
 		done(errBroken) // an old failure does not count after a newer success
 	}
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	failOn(t, pool, "A", 2)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	failOn(t, pool, "A", 1)
 	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
 }
@@ -460,8 +460,8 @@ func TestF082DrainedStaysDrained(t *testing.T) {
 	failOn(t, pool, "A", 5)
 	require.NoError(t, pool.SetWeight("A", 0))
 	c.Advance(time.Minute)
-	for _, up := range []bool{true, true, false, true} {
-		require.NoError(t, pool.SetHealth("A", up, errBroken))
+	for _, found := range []error{nil, nil, errBroken, nil} {
+		require.NoError(t, pool.SetHealth("A", found))
 		for range 100 {
 			assert.NotEqual(t, "A", call(t, p2c.New(pool), ok))
 		}
@@ -525,10 +525,10 @@ func TestF094CancelIsNeutral(t *testing.T) {
 		lease.Done(errBroken)
 	}
 	s := stats(pool, "A")
-	assert.Equal(t, evenkeel.StateIn, s.State)
+	assert.Equal(t, evenkeel.StateActive, s.State)
 	assert.Zero(t, s.Failures)
 	assert.Zero(t, s.InFlight)
-	assert.Zero(t, s.Held)
+	assert.Zero(t, s.Penalty)
 }
 
 // Decision 9: the callers' deadlines never count as failures in a row, but a
@@ -586,27 +586,27 @@ func TestPanicShare(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, names(4)...)
 	down := errors.New("no answer")
 	for i, b := range names(4)[:2] {
-		require.NoError(t, pool.SetHealth(b, false, down))
+		require.NoError(t, pool.SetHealth(b, down))
 		s := stats(pool, b)
 		assert.Equal(t, evenkeel.StateEjectedByHealth, s.State)
 		assert.Equal(t, down, s.Cause)
 		assert.False(t, s.Used, i)
-		assert.False(t, s.Panic)
+		assert.False(t, pool.Stats().Panic)
 	}
-	require.NoError(t, pool.SetHealth(names(4)[2], false, down))
+	require.NoError(t, pool.SetHealth(names(4)[2], down))
 	for b, s := range pool.All() {
 		assert.True(t, s.Used, b)
-		assert.True(t, s.Panic, b)
+		assert.True(t, pool.Stats().Panic, b)
 	}
 	require.NoError(t, pool.Eject(names(4)[0]))
-	require.NoError(t, pool.SetHealth(names(4)[3], false, down))
+	require.NoError(t, pool.SetHealth(names(4)[3], down))
 	got := map[string]bool{}
 	for range 200 {
 		got[call(t, p2c.New(pool), ok)] = true
 	}
 	assert.Len(t, got, 3)
 	assert.NotContains(t, got, names(4)[0])
-	require.NoError(t, pool.SetHealth(names(4)[0], true, nil))
+	require.NoError(t, pool.SetHealth(names(4)[0], nil))
 	assert.Equal(t, evenkeel.StateEjectedByHand, stats(pool, names(4)[0]).State, "a check undoes no ejection by hand")
 }
 
@@ -615,7 +615,7 @@ func TestPanicShare(t *testing.T) {
 func TestNobodyLeft(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, "A", "B")
 	failOn(t, pool, "A", 5)
-	require.NoError(t, pool.SetHealth("B", false, errBroken))
+	require.NoError(t, pool.SetHealth("B", errBroken))
 	got := map[string]bool{}
 	for range 100 {
 		got[call(t, p2c.New(pool), ok)] = true
@@ -632,16 +632,16 @@ func TestNobodyLeft(t *testing.T) {
 func TestRestoreEndsAnyEjection(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, "A", "B", "C", "D")
 	failOn(t, pool, "A", 5)
-	require.NoError(t, pool.SetHealth("B", false, errBroken))
+	require.NoError(t, pool.SetHealth("B", errBroken))
 	require.NoError(t, pool.Eject("C"))
 	for _, b := range []string{"A", "B", "C"} {
 		require.NoError(t, pool.Restore(b))
 		s := stats(pool, b)
-		assert.Equal(t, evenkeel.StateIn, s.State, b)
+		assert.Equal(t, evenkeel.StateActive, s.State, b)
 		assert.NoError(t, s.Cause, b)
 	}
 	failOn(t, pool, "A", 4)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 	assert.ErrorIs(t, pool.Restore("X"), evenkeel.ErrUnknownBackend)
 }
 
@@ -658,7 +658,7 @@ func TestEjectionOutlivesABlip(t *testing.T) {
 	c.Advance(10 * time.Second)
 	require.NoError(t, pool.Replace("A", "B", "C"))
 	s := stats(pool, "A")
-	assert.Equal(t, evenkeel.StateIn, s.State, "later it is new")
+	assert.Equal(t, evenkeel.StateActive, s.State, "later it is new")
 	assert.Zero(t, s.Ejections)
 }
 
@@ -699,7 +699,7 @@ func TestRelapseIsFoundAsFast(t *testing.T) {
 func TestDownIsForgotten(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
-	require.NoError(t, pool.SetHealth("A", false, errBroken))
+	require.NoError(t, pool.SetHealth("A", errBroken))
 	require.NoError(t, pool.Replace("B", "C"))
 	c.Advance(4 * time.Minute)
 	require.NoError(t, pool.Replace("A", "B", "C"))
@@ -707,5 +707,5 @@ func TestDownIsForgotten(t *testing.T) {
 	require.NoError(t, pool.Replace("B", "C"))
 	c.Advance(5 * time.Minute)
 	require.NoError(t, pool.Replace("A", "B", "C"))
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 }

@@ -7,53 +7,53 @@ import (
 	"time"
 )
 
-// The errors that callers match with errors.Is. What comes back wraps one of
-// them and says which backend or field is meant. A context's error comes back as
+// The errors that callers match with errors.Is. What comes back wraps one of them and
+// says which backend or field is meant. A context's error comes back as
 // context.Cause(ctx), unwrapped. Whatever the error, no count was changed.
 var (
-	// ErrNoBackends: the pool has no member that may be used now: it is empty,
-	// every member is ejected by hand or drained (weight 0), or LeaseExcept was
-	// told to avoid all of them. See [NoBackendsError] for the counts.
+	// ErrNoBackends: the pool has no member that may be used now: it is empty, every
+	// member is ejected by hand or drained (weight 0), or Call.Avoid names all of them.
+	// See [NoBackendsError] for the counts.
 	ErrNoBackends = errors.New("evenkeel: no backend is available")
 
-	// ErrOverloaded: every backend is at Config.MaxInFlight and the backlog took
-	// no more waiting calls, or gave this one up. See [OverloadedError].
+	// ErrOverloaded: every backend is at Config.MaxInFlight, and the backlog took no
+	// more waiting calls, or gave this one up. See [OverloadedError].
 	ErrOverloaded = errors.New("evenkeel: overloaded")
 
-	// ErrDuplicate: a backend stands twice in one NewPool, Replace or
-	// ReplaceWeighted.
+	// ErrDuplicate: a backend stands twice in one NewPool, Replace or ReplaceMembers.
 	ErrDuplicate = errors.New("evenkeel: duplicate backend")
 
 	// ErrUnknownBackend: the backend named is not a member of the pool.
 	ErrUnknownBackend = errors.New("evenkeel: unknown backend")
 
-	// ErrBadWeight: a weight is negative, NaN or infinite.
-	ErrBadWeight = errors.New("evenkeel: bad weight")
-
-	// ErrBadBackend: a backend does not equal itself (a NaN, or a struct that
-	// holds one), so it could never be found again.
+	// ErrBadBackend: a backend cannot be a member: it does not equal itself (a NaN, or
+	// a struct that holds one), so it could never be found again; its weight is
+	// negative, NaN or infinite; or its tier is negative.
 	ErrBadBackend = errors.New("evenkeel: bad backend")
 
-	// ErrBadConfig: a field of a Config is out of its range.
+	// ErrBadConfig: a field of a Config is out of its range, or a context, pool,
+	// balancer or function that must be there is nil.
 	ErrBadConfig = errors.New("evenkeel: bad config")
-
-	// ErrNil: a context, pool, balancer or function that must not be nil was nil.
-	ErrNil = errors.New("evenkeel: nil argument")
 )
 
 // NoBackendsError says why no backend may be used. It matches [ErrNoBackends].
 type NoBackendsError struct {
-	Members       int // members of the pool
-	EjectedByHand int // of them, ejected by hand
-	Drained       int // of them, not ejected by hand but with weight 0
-	Ejected       int // of them, ejected by outcome or by health checks
-	Avoided       int // of them, usable but named in LeaseExcept
+	Pool          string // Config.Name
+	Members       int    // members of the pool
+	EjectedByHand int    // of them, ejected by hand
+	Drained       int    // of them, not ejected by hand but with weight 0
+	Ejected       int    // of them, ejected by outcome or by health checks
+	Avoided       int    // of them, usable but named in Call.Avoid
 }
 
 // Error implements error.
 func (e *NoBackendsError) Error() string {
+	text := ErrNoBackends.Error()
+	if e.Pool != "" {
+		text += " in pool " + e.Pool
+	}
 	if e.Members == 0 {
-		return ErrNoBackends.Error() + ": the pool is empty"
+		return text + ": the pool is empty"
 	}
 	var parts []string
 	for _, p := range []struct {
@@ -69,7 +69,7 @@ func (e *NoBackendsError) Error() string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	return fmt.Sprintf("%v: of %d members, %s", ErrNoBackends, e.Members, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: of %d members, %s", text, e.Members, strings.Join(parts, ", "))
 }
 
 // Is reports whether target is ErrNoBackends.
@@ -78,6 +78,7 @@ func (e *NoBackendsError) Is(target error) bool { return target == ErrNoBackends
 // OverloadedError says how far the pool is over its limits. It matches
 // [ErrOverloaded].
 type OverloadedError struct {
+	Pool    string // Config.Name
 	Reason  ShedReason
 	Waiting int           // calls waiting in the backlog at that moment, this one not counted
 	Waited  time.Duration // how long this call had waited
@@ -85,13 +86,19 @@ type OverloadedError struct {
 
 // Error implements error.
 func (e *OverloadedError) Error() string {
-	if e.Reason == ShedFull && e.Waiting == 0 {
-		return fmt.Sprintf("%v: every backend is at its limit and no call may wait (Config.Backlog is 0)", ErrOverloaded)
+	text := ErrOverloaded.Error()
+	if e.Pool != "" {
+		text += ": pool " + e.Pool
 	}
-	if e.Reason == ShedFull {
-		return fmt.Sprintf("%v: every backend is at its limit and the backlog is full: %d waiting", ErrOverloaded, e.Waiting)
+	switch {
+	case e.Reason == ShedNoWait:
+		return text + ": every backend is at its limit and the call must not wait (Call.NoWait)"
+	case e.Reason == ShedFull && e.Waiting == 0:
+		return text + ": every backend is at its limit and no call may wait (Config.Backlog is 0)"
+	case e.Reason == ShedFull:
+		return fmt.Sprintf("%s: every backend is at its limit and the backlog is full: %d waiting", text, e.Waiting)
 	}
-	return fmt.Sprintf("%v: %s after waiting %v: %d more waiting", ErrOverloaded, e.Reason, e.Waited, e.Waiting)
+	return fmt.Sprintf("%s: %s after waiting %v: %d more waiting", text, e.Reason, e.Waited, e.Waiting)
 }
 
 // Is reports whether target is ErrOverloaded.
@@ -105,19 +112,19 @@ const (
 	ShedFull    ShedReason = iota // the backlog was full when the call came
 	ShedMaxWait                   // it waited for Config.MaxWait
 	ShedDelay                     // Config.ControlledDelay shed it from the front
+	ShedNoWait                    // it would have had to wait, and Call.NoWait forbids that
 )
 
+var shedNames = [...]string{"backlog full", "shed by MaxWait", "shed by ControlledDelay", "refused to wait"}
+
 // String names the reason.
-func (r ShedReason) String() string {
-	switch r {
-	case ShedFull:
-		return "backlog full"
-	case ShedMaxWait:
-		return "shed by MaxWait"
-	case ShedDelay:
-		return "shed by ControlledDelay"
+func (r ShedReason) String() string { return nameOf(shedNames[:], int(r), "ShedReason") }
+
+func nameOf(names []string, i int, of string) string {
+	if i < 0 || i >= len(names) {
+		return fmt.Sprintf("%s(%d)", of, i)
 	}
-	return fmt.Sprintf("ShedReason(%d)", int(r))
+	return names[i]
 }
 
 func badConfig(field, format string, args ...any) error {
@@ -129,8 +136,9 @@ func unknown[T comparable](b T) error {
 }
 
 var (
-	errNilContext = fmt.Errorf("%w: the context is nil; pass context.Background() if there is none", ErrNil)
-	errNoPool     = fmt.Errorf("%w: the balancer has no pool; make it with New and the pool that NewPool returned", ErrNil)
-	errZeroPool   = fmt.Errorf("%w: the pool was not made by NewPool", ErrNil)
-	errNilDo      = fmt.Errorf("%w: Do needs a balancer and a function", ErrNil)
+	errNilContext = fmt.Errorf("%w: the context is nil; pass context.Background() if there is none", ErrBadConfig)
+	errNoPool     = fmt.Errorf("%w: the balancer has no pool; make it with New and the pool that NewPool returned", ErrBadConfig)
+	errNoPolicy   = fmt.Errorf("%w: the balancer has no policy", ErrBadConfig)
+	errZeroPool   = fmt.Errorf("%w: the pool was not made by NewPool", ErrBadConfig)
+	errNilDo      = fmt.Errorf("%w: Do needs a balancer and a function", ErrBadConfig)
 )

@@ -1,129 +1,95 @@
 package evenkeel
 
 import (
-	"fmt"
-	"sync"
-	"sync/atomic"
+	"slices"
 	"time"
 )
 
-// State is where a backend stands.
-type State int
-
-// The states.
-const (
-	StateRemoved          State = iota // not a member
-	StateIn                            // picked, at full share
-	StateSlowStart                     // picked, at a share that is still rising
-	StateOnTrial                       // ejected by outcome, its time is up: one lease tries it
-	StateEjectedByOutcome              // out until its time is up
-	StateEjectedByHealth               // out until a health check finds it up
-	StateEjectedByHand                 // out until Restore
-	StateDrained                       // its weight is 0
-)
-
-var stateNames = [...]string{"removed", "in", "slow start", "on trial", "ejected by outcome", "ejected by health", "ejected by hand", "drained"}
-
-// String names the state.
-func (s State) String() string {
-	if s < 0 || int(s) >= len(stateNames) {
-		return fmt.Sprintf("State(%d)", int(s))
+// Observe makes the pool call f for every event from now on, like Config.OnEvent and
+// beside it, until stop is called. Several observers are called in the order in which
+// they came. stop may be called more than once, and from f itself; an event that is
+// being delivered may still reach f.
+func (p *Pool[T]) Observe(f func(Event)) (stop func()) {
+	o := &observer{f}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.observers = append(slices.Clone(p.observers), o)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.observers = slices.DeleteFunc(slices.Clone(p.observers), func(other *observer) bool { return other == o })
 	}
-	return stateNames[s]
 }
 
-// state is the one of several that says most: by hand before drained before
-// health before outcome.
-func (m *member[T]) state() State {
-	switch {
-	case m.removed:
-		return StateRemoved
-	case m.byHand:
-		return StateEjectedByHand
-	case m.weight == 0:
-		return StateDrained
-	case m.down:
-		return StateEjectedByHealth
-	case m.phase == phaseOut:
-		return StateEjectedByOutcome
-	case m.phase != phaseIn:
-		return StateOnTrial
-	case m.ramp.step < rampSteps:
-		return StateSlowStart
+// SourceNews gives observers an EventSource: what feeds the pool's members says how it
+// fares, in words, with the error if it is in trouble. It changes nothing. It is for
+// whoever calls Replace, such as package discover.
+func (p *Pool[T]) SourceNews(text string, err error) {
+	p.mu.Lock()
+	p.queueEvent(Event{Kind: EventSource, Text: text, Cause: err}, p.elapsed())
+	p.mu.Unlock()
+	p.deliver()
+}
+
+// noteState queues an event if the member's state is another than that of the last
+// event. The caller holds p.mu.
+func (p *Pool[T]) noteState(m *member[T], now time.Duration) {
+	from, to := m.lastState, m.state()
+	m.lastState = to
+	if from == to {
+		return
 	}
-	return StateIn
-}
-
-// why is the cause of an ejection, nil while the member is in.
-func (m *member[T]) why() error {
-	switch m.state() {
-	case StateEjectedByHealth:
-		return m.downErr
-	case StateEjectedByOutcome, StateOnTrial:
-		return m.reason
+	e := Event{Kind: EventState, Backend: m.identity.backend, From: from, To: to, Cause: m.why()}
+	if to == StateEjectedByOutcome {
+		e.Until = p.start.Add(m.until)
 	}
-	return nil
+	p.queueEvent(e, now)
 }
 
-// Event is one change of one backend's state.
-type Event struct {
-	Backend  any // of the pool's type
-	From, To State
-	At       time.Time // by Config.Now
-	Until    time.Time // StateEjectedByOutcome: when its time is up; else zero
-	Cause    error     // of an ejection by outcome or health; else nil
-}
-
-// eventQueue holds events until they can be told outside the lock.
-type eventQueue struct {
-	pending atomic.Bool
-	events  []Event    // guarded by Pool.mu
-	telling sync.Mutex // held by the one goroutine that calls OnEvent
-}
-
-// noteState queues an event if the member's state is another than was told last.
-// The caller holds p.mu.
-func (m *member[T]) noteState(p *Pool[T], now time.Duration) {
-	to := m.state()
-	if from := m.told; from != to && p.cfg.OnEvent != nil && p.snap.Load() != nil { // NewPool's own are no news
-		e := Event{Backend: m.backend, From: from, To: to, At: p.start.Add(now), Cause: m.why()}
-		if to == StateEjectedByOutcome {
-			e.Until = p.start.Add(m.until)
-		}
-		p.news.events = append(p.news.events, e)
-		p.news.pending.Store(true)
+// queueEvent keeps an event until deliver gives it to the observers. What NewPool makes
+// is no news. The caller holds p.mu.
+func (p *Pool[T]) queueEvent(e Event, now time.Duration) {
+	if p.snap.Load() == nil || p.cfg.OnEvent == nil && len(p.observers) == 0 {
+		return
 	}
-	m.told = to
+	e.Pool, e.At = p.cfg.Name, p.start.Add(now)
+	p.news.events = append(p.news.events, e)
+	p.news.pending.Store(true)
 }
 
-// deliver tells the queued events, in order. If another goroutine is telling, or
-// OnEvent itself got here, those events are left to that call.
+// deliver gives the queued events to the observers, in order. If another goroutine is
+// giving events, or an observer itself got here, the events are left to that call.
 func (p *Pool[T]) deliver() {
-	for p.news.pending.Load() && p.news.telling.TryLock() {
-		p.tellAll()
+	for p.news.pending.Load() && p.news.giving.TryLock() {
+		p.giveAll()
 	}
 }
 
-func (p *Pool[T]) tellAll() {
-	defer p.news.telling.Unlock() // also if OnEvent panics
+func (p *Pool[T]) giveAll() {
+	defer p.news.giving.Unlock() // also if an observer panics
 	for {
-		e, any := p.nextEvent()
+		e, observers, any := p.nextEvent()
 		if !any {
 			return
 		}
-		p.cfg.OnEvent(e)
+		if p.cfg.OnEvent != nil {
+			p.cfg.OnEvent(e)
+		}
+		for _, o := range observers {
+			o.f(e)
+		}
 	}
 }
 
-func (p *Pool[T]) nextEvent() (e Event, any bool) {
+func (p *Pool[T]) nextEvent() (e Event, observers []*observer, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.news.events) == 0 {
 		p.news.pending.Store(false)
 		p.news.events = nil
-		return e, false
+		return e, nil, false
 	}
 	e = p.news.events[0]
 	p.news.events = p.news.events[1:]
-	return e, true
+	return e, p.observers, true
 }

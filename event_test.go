@@ -51,7 +51,7 @@ func TestEventsTellEveryChange(t *testing.T) {
 	require.NoError(t, pool.Eject("B"))
 	require.NoError(t, pool.Eject("B"))
 	require.NoError(t, pool.Restore("B"))
-	require.NoError(t, pool.SetHealth("B", false, errBroken))
+	require.NoError(t, pool.SetHealth("B", errBroken))
 	require.NoError(t, pool.SetWeight("B", 0))
 	require.NoError(t, pool.Replace("A", "C"))
 	assert.Equal(t, []string{
@@ -74,7 +74,7 @@ func TestF166HookReenters(t *testing.T) {
 	}}, "A", "B")
 	require.NoError(t, pool.Eject("A"))
 	assert.Equal(t, []string{"A: in -> ejected by hand", "A: ejected by hand -> in"}, log.take())
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 }
 
 // A pick never runs the hook: what it notices is told by a later call.
@@ -101,7 +101,7 @@ func TestEventsInOrder(t *testing.T) {
 		last    evenkeel.State
 		running sync.Mutex
 	)
-	last = evenkeel.StateIn
+	last = evenkeel.StateActive
 	pool := newPool(t, evenkeel.Config{OnEvent: func(e evenkeel.Event) {
 		assert.True(t, running.TryLock(), "one at a time")
 		defer running.Unlock()
@@ -120,5 +120,5 @@ func TestEventsInOrder(t *testing.T) {
 	wg.Wait()
 	for range pool.All() { // tells what is left
 	}
-	assert.Equal(t, evenkeel.StateIn, last)
+	assert.Equal(t, evenkeel.StateActive, last)
 }

@@ -48,7 +48,7 @@ func ExampleDo() {
 }
 
 // A retry is a new lease on a backend that was not tried yet.
-func ExampleDispatcher_LeaseExcept() {
+func ExampleDispatcher_LeaseFor() {
 	pool, err := evenkeel.NewPool(evenkeel.Config{}, "a", "b", "c")
 	if err != nil {
 		fmt.Println(err)
@@ -57,7 +57,7 @@ func ExampleDispatcher_LeaseExcept() {
 	lb := p2c.New(pool)
 	var tried []string
 	for {
-		lease, err := lb.LeaseExcept(context.Background(), tried...)
+		lease, err := lb.LeaseFor(context.Background(), evenkeel.Call[string]{Avoid: tried})
 		if err != nil {
 			fmt.Println(len(tried), "tried:", errors.Is(err, evenkeel.ErrNoBackends))
 			return
@@ -124,7 +124,7 @@ func ExamplePool_SetLoad() {
 		return
 	}
 	queued := map[string]int{"a": 5000, "b": 200}
-	pool.SetLoad(func(backend string, inFlight int) float64 { return float64(queued[backend]) })
+	pool.SetLoad(each(func(backend string, inFlight int) float64 { return float64(queued[backend]) }))
 	backend, _ := sqf.New(pool).Pick()
 	fmt.Println(backend)
 	// Output: b

@@ -98,8 +98,7 @@ func failOn(t testing.TB, pool *evenkeel.Pool[string], backend string, n int) {
 
 // onto returns a balancer that sends every call to one backend.
 func onto(pool *evenkeel.Pool[string], backend string) evenkeel.Balancer[string] {
-	d := evenkeel.NewDispatcher(pool, nth{pool, backend})
-	return &d
+	return evenkeel.NewDispatcher(pool, nth{pool, backend})
 }
 
 // nth is a policy that always takes one backend.
@@ -189,12 +188,25 @@ func comparing(t testing.TB, pool *evenkeel.Pool[string], seed uint64) map[strin
 	t.Helper()
 	two, err := p2c.NewWith(pool, p2c.Config{Seed: seed})
 	require.NoError(t, err)
-	return map[string]evenkeel.Balancer[string]{"p2c": two, "sqf": sqf.NewWith(pool, sqf.Config{Seed: seed})}
+	return map[string]evenkeel.Balancer[string]{"p2c": two, "sqf": must(sqf.NewWith(pool, sqf.Config{Seed: seed}))}
 }
 
 func allPolicies(t testing.TB, pool *evenkeel.Pool[string], seed uint64) map[string]evenkeel.Balancer[string] {
 	t.Helper()
 	all := comparing(t, pool, seed)
-	all["roundrobin"] = roundrobin.NewWith(pool, roundrobin.Config{Seed: seed})
+	all["roundrobin"] = must(roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}))
 	return all
+}
+
+// must is for constructors that cannot fail as they are called.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// each makes a signal that SetLoad takes of one that is given the backend.
+func each[T comparable](load func(backend T, inFlight int) float64) func(T) func(int) float64 {
+	return func(b T) func(int) float64 { return func(n int) float64 { return load(b, n) } }
 }

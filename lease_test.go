@@ -96,7 +96,7 @@ func TestDoneAs(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{
 		Outcome: func(context.Context, error) evenkeel.Outcome { panic("is not asked") },
 	}, "A", "B")
-	for outcome, failures := range map[evenkeel.Outcome]int{
+	for outcome, failures := range map[evenkeel.Outcome]uint64{
 		evenkeel.OutcomeSuccess:  0,
 		evenkeel.OutcomeFailure:  1,
 		evenkeel.OutcomeDeadline: 1,
@@ -122,24 +122,24 @@ func TestNilArguments(t *testing.T) {
 	nothing := func(context.Context, string) error { return nil }
 	for name, lb := range everyPolicy(t, pool) {
 		_, err := lb.Lease(none)
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
 		assert.ErrorContains(t, err, "the context is nil")
-		assert.ErrorIs(t, evenkeel.Do(none, lb, nothing), evenkeel.ErrNil, name)
-		assert.ErrorIs(t, evenkeel.Do(t.Context(), lb, nil), evenkeel.ErrNil, name)
+		assert.ErrorIs(t, evenkeel.Do(none, lb, nothing), evenkeel.ErrBadConfig, name)
+		assert.ErrorIs(t, evenkeel.Do(t.Context(), lb, nil), evenkeel.ErrBadConfig, name)
 	}
-	_, err := p2c.New(pool).LeaseExcept(none)
-	assert.ErrorIs(t, err, evenkeel.ErrNil)
-	assert.ErrorIs(t, evenkeel.Do[string](t.Context(), nil, nothing), evenkeel.ErrNil)
+	_, err := p2c.New(pool).LeaseFor(none, evenkeel.Call[string]{})
+	assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
+	assert.ErrorIs(t, evenkeel.Do[string](t.Context(), nil, nothing), evenkeel.ErrBadConfig)
 
 	noPool := evenkeel.NewDispatcher[string](nil, nth{})
 	noPolicy := evenkeel.NewDispatcher(pool, nil)
-	for name, d := range map[string]*evenkeel.Dispatcher[string]{"zero": {}, "no pool": &noPool, "no policy": &noPolicy} {
+	for name, d := range map[string]*evenkeel.Dispatcher[string]{"nil": nil, "zero": {}, "no pool": noPool, "no policy": noPolicy} {
 		_, err := d.Pick()
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
 		_, err = d.Lease(t.Context())
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
-		_, err = d.LeaseExcept(t.Context(), "A")
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
+		_, err = d.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
 	}
 	lbtest.RequireIdle(t, pool)
 }
@@ -161,7 +161,7 @@ func TestDo(t *testing.T) {
 	assert.Same(t, errBroken, err, "the error itself")
 	failures := 0
 	for _, s := range pool.All() {
-		failures += s.Failures
+		failures += int(s.Failures)
 	}
 	assert.Equal(t, 1, failures, "and it was told")
 
@@ -197,7 +197,7 @@ func TestNoBackendsSaysWhy(t *testing.T) {
 	assert.Equal(t, evenkeel.NoBackendsError{Members: 3, EjectedByHand: 2, Drained: 1}, *none)
 
 	require.NoError(t, pool.Restore("A"))
-	_, err = lb.LeaseExcept(t.Context(), "A")
+	_, err = lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
 	require.ErrorAs(t, err, &none)
 	assert.Equal(t, evenkeel.NoBackendsError{Members: 3, EjectedByHand: 1, Drained: 1, Avoided: 1}, *none)
 	lbtest.RequireIdle(t, pool)
@@ -210,7 +210,7 @@ func TestPanicOfAPolicyCountsNothing(t *testing.T) {
 		wild := evenkeel.NewDispatcher(pool, choice(func(v evenkeel.View) int { return v.Len() }))
 		assert.Panics(t, func() { _, _ = wild.Pick() })
 		assert.Panics(t, func() { _, _ = wild.Lease(t.Context()) })
-		pool.SetLoad(func(string, int) float64 { panic("no figure") })
+		pool.SetLoad(each(func(string, int) float64 { panic("no figure") }))
 		assert.PanicsWithValue(t, "no figure", func() { _, _ = sqf.New(pool).Lease(t.Context()) })
 		pool.SetLoad(nil)
 		lbtest.RequireIdle(t, pool)
@@ -226,7 +226,7 @@ func (f choice) Choose(v evenkeel.View) (int, evenkeel.Load) { return f(v), even
 // afterwards the two backends are alike.
 func TestF001RefusedDialsAndRemoval(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}}, "A", "B")
-	lb := sqf.NewWith(pool, sqf.Config{Seed: 1})
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: 1}))
 	for range 100 {
 		call(t, lb, fails("A"))
 		require.Equal(t, map[string]int{"A": 0, "B": 0}, counts(pool))
@@ -269,7 +269,7 @@ func TestF006AbandonedPick(t *testing.T) {
 		for b, s := range pool.All() {
 			assert.Zero(t, s.InFlight, name)
 			assert.Zero(t, s.Failures, name)
-			assert.Equal(t, evenkeel.StateIn, s.State, "%s: %s", name, b)
+			assert.Equal(t, evenkeel.StateActive, s.State, "%s: %s", name, b)
 		}
 	}
 }
@@ -280,13 +280,13 @@ func TestF006AbandonedPick(t *testing.T) {
 // the one before has ended.
 func TestF011RetriesOnOthers(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}}, "A", "B", "C")
-	lbs := []*evenkeel.Dispatcher[string]{&p2c.New(pool).Dispatcher, &sqf.New(pool).Dispatcher, &roundrobin.New(pool).Dispatcher, &random.New(pool).Dispatcher}
+	lbs := []*evenkeel.Dispatcher[string]{p2c.New(pool), sqf.New(pool), roundrobin.New(pool), random.New(pool)}
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
 			var tried []string
 			for try := range 3 {
-				lease, err := lbs[i%4].LeaseExcept(context.Background(), tried...)
+				lease, err := lbs[i%4].LeaseFor(context.Background(), evenkeel.Call[string]{Avoid: tried})
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -301,7 +301,7 @@ func TestF011RetriesOnOthers(t *testing.T) {
 			}
 			assert.Contains(t, tried, "C")
 			if len(tried) == 3 {
-				_, err := lbs[i%4].LeaseExcept(context.Background(), tried...)
+				_, err := lbs[i%4].LeaseFor(context.Background(), evenkeel.Call[string]{Avoid: tried})
 				assert.ErrorIs(t, err, evenkeel.ErrNoBackends)
 			}
 		})
@@ -450,7 +450,7 @@ func TestDeadContext(t *testing.T) {
 		_, err := lb.Lease(ctx)
 		assert.Same(t, cause, err, name)
 	}
-	_, err := p2c.New(pool).LeaseExcept(ctx, "A")
+	_, err := p2c.New(pool).LeaseFor(ctx, evenkeel.Call[string]{Avoid: []string{"A"}})
 	assert.Same(t, cause, err)
 }
 
@@ -474,7 +474,7 @@ func TestTakenOutWhileAPickLooks(t *testing.T) {
 				}))
 				place := d.Lease
 				if retry {
-					place = func(ctx context.Context) (evenkeel.Lease[string], error) { return d.LeaseExcept(ctx, "C") }
+					place = func(ctx context.Context) (evenkeel.Lease[string], error) { return d.LeaseFor(ctx, evenkeel.Call[string]{Avoid: []string{"C"}}) }
 				}
 				lease, err := place(t.Context())
 				require.NoError(t, err)

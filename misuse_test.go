@@ -51,7 +51,7 @@ func TestOnEventThatPanics(t *testing.T) {
 	}}, "A", "B")
 	assert.PanicsWithValue(t, "hook", func() { _ = pool.Replace("C") })
 	require.NoError(t, pool.Eject("C"))
-	r, in, out := evenkeel.StateRemoved, evenkeel.StateIn, evenkeel.StateEjectedByHand
+	r, in, out := evenkeel.StateRemoved, evenkeel.StateActive, evenkeel.StateEjectedByHand
 	assert.Equal(t, []evenkeel.State{r, r, in, out}, told, "the events behind the panic are told later")
 }
 
@@ -70,13 +70,13 @@ func TestPolicyThatPanicsInTheBacklog(t *testing.T) {
 		pool := newPool(t, evenkeel.Config{MaxInFlight: 1, Backlog: 10, MaxWait: time.Second}, "A", "B", "C")
 		policy := &switched{}
 		lb := evenkeel.NewDispatcher(pool, policy)
-		onC, err := lb.LeaseExcept(t.Context(), "A", "B")
+		onC, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A", "B"}})
 		require.NoError(t, err)
 		waits := func() chan any {
 			panicked := make(chan any, 1)
 			go func() {
 				defer func() { panicked <- recover() }()
-				lease, _ := lb.LeaseExcept(t.Context(), "A", "B")
+				lease, _ := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A", "B"}})
 				lease.Release()
 			}()
 			synctest.Wait()
@@ -85,25 +85,25 @@ func TestPolicyThatPanicsInTheBacklog(t *testing.T) {
 		first := waits()
 		policy.boom.Store(true)
 		assert.Panics(t, func() { _, _ = lb.Lease(t.Context()) })
-		assert.Equal(t, 1, pool.Line().Waiting, "the one that panicked does not stay in the line")
+		assert.Equal(t, 1, pool.Backlog().Waiting, "the one that panicked does not stay in the line")
 		policy.boom.Store(false)
 		onC.Release()
 		assert.Nil(t, <-first)
 		for b, s := range pool.All() {
 			assert.Zero(t, s.InFlight, b)
 		}
-		q := &queue{t, pool, &lb}
+		q := &queue{t, pool, lb}
 		held := q.fill(3)
 
 		// Two places become free at once, and the policy panics over them.
 		waiter := q.start(t.Context())
 		policy.boom.Store(true)
 		assert.Panics(t, func() {
-			_ = pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "A", Weight: 2},
-				evenkeel.Weighted[string]{Backend: "B", Weight: 2}, evenkeel.Weighted[string]{Backend: "C", Weight: 1})
+			_ = pool.ReplaceMembers(evenkeel.Member[string]{Backend: "A", Weight: 2},
+				evenkeel.Member[string]{Backend: "B", Weight: 2}, evenkeel.Member[string]{Backend: "C", Weight: 1})
 		})
 		assert.Panics(t, func() { _, _ = lb.Lease(t.Context()) })
-		assert.Equal(t, 1, pool.Line().Waiting)
+		assert.Equal(t, 1, pool.Backlog().Waiting)
 		policy.boom.Store(false)
 		for _, w := range held {
 			w.end()
@@ -122,16 +122,16 @@ func TestRetryBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := newPool(t, evenkeel.Config{MaxInFlight: 1, Backlog: 1}, "A", "B")
 		lb := sqf.New(pool)
-		onB, err := lb.LeaseExcept(t.Context(), "A")
+		onB, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
 		require.NoError(t, err)
 		served := make(chan error, 1)
 		go func() {
-			lease, err := lb.LeaseExcept(t.Context(), "A")
+			lease, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
 			lease.Release()
 			served <- err
 		}()
 		synctest.Wait()
-		require.Equal(t, 1, pool.Line().Waiting)
+		require.Equal(t, 1, pool.Backlog().Waiting)
 		onA, err := lb.Lease(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "A", onA.Backend())
@@ -167,7 +167,7 @@ func TestTrialHandedToOneWhoLeaves(t *testing.T) {
 		ctx := &lateEnd{Context: context.Background()}
 		w := q.start(ctx)
 		c.Advance(5 * time.Second)
-		pool.SetLoad(func(string, int) float64 { return 0 }) // a change: the line is looked at
+		pool.SetLoad(each(func(string, int) float64 { return 0 })) // a change: the line is looked at
 		ctx.ended.Store(true)
 		synctest.Wait()
 		if errors.Is(w.err, context.Canceled) {
@@ -258,11 +258,11 @@ func TestRestoreEndsSlowStart(t *testing.T) {
 // With a panic share of 1 the checks are believed until they have taken all.
 func TestPanicShareOfOne(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{PanicShare: 1}, "A", "B")
-	require.NoError(t, pool.SetHealth("A", false, errBroken))
+	require.NoError(t, pool.SetHealth("A", errBroken))
 	assert.False(t, stats(pool, "A").Used)
-	require.NoError(t, pool.SetHealth("B", false, errBroken))
+	require.NoError(t, pool.SetHealth("B", errBroken))
 	assert.True(t, stats(pool, "A").Used)
-	assert.True(t, stats(pool, "A").Panic, "and it is said")
+	assert.True(t, pool.Stats().Panic, "and it is said")
 }
 
 func TestNoEffectWithoutABacklog(t *testing.T) {

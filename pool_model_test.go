@@ -60,8 +60,8 @@ func newPoolModel(t *rapid.T) *poolModel {
 	two, err := p2c.NewWith(pool, p2c.Config{Seed: 1})
 	m.check(err == nil, "p2c.NewWith: %v", err)
 	m.lbs = []evenkeel.Balancer[string]{
-		two, three, sqf.NewWith(pool, sqf.Config{Seed: 1}),
-		roundrobin.NewWith(pool, roundrobin.Config{Seed: 1}), random.NewWith(pool, random.Config{Seed: 1}),
+		two, three, must(sqf.NewWith(pool, sqf.Config{Seed: 1})),
+		must(roundrobin.NewWith(pool, roundrobin.Config{Seed: 1})), must(random.NewWith(pool, random.Config{Seed: 1})),
 	}
 	m.Replace(t)
 	return m
@@ -110,16 +110,16 @@ func (m *poolModel) Replace(t *rapid.T) {
 	m.replaced(list)
 }
 
-func (m *poolModel) ReplaceWeighted(t *rapid.T) {
-	var list []evenkeel.Weighted[string]
+func (m *poolModel) ReplaceMembers(t *rapid.T) {
+	var list []evenkeel.Member[string]
 	names := m.drawMembers(t)
 	for _, name := range names {
 		w := rapid.SampledFrom(modelWeights).Draw(t, "weight")
 		m.join(name).weight = w
-		list = append(list, evenkeel.Weighted[string]{Backend: name, Weight: w})
+		list = append(list, evenkeel.Member[string]{Backend: name, Weight: w})
 	}
-	err := m.pool.ReplaceWeighted(list...)
-	m.check(err == nil, "ReplaceWeighted(%v): %v", list, err)
+	err := m.pool.ReplaceMembers(list...)
+	m.check(err == nil, "ReplaceMembers(%v): %v", list, err)
 	m.replaced(names)
 }
 
@@ -128,8 +128,8 @@ func (m *poolModel) RefusedReplace(t *rapid.T) {
 	err := m.pool.Replace(list...)
 	m.check(errors.Is(err, evenkeel.ErrDuplicate), "Replace(%q): %v", list, err)
 	bad := rapid.SampledFrom([]float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)}).Draw(t, "weight")
-	err = m.pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "z", Weight: 1}, evenkeel.Weighted[string]{Backend: "a", Weight: bad})
-	m.check(errors.Is(err, evenkeel.ErrBadWeight), "ReplaceWeighted with a weight of %v: %v", bad, err)
+	err = m.pool.ReplaceMembers(evenkeel.Member[string]{Backend: "z", Weight: 1}, evenkeel.Member[string]{Backend: "a", Weight: bad})
+	m.check(errors.Is(err, evenkeel.ErrBadBackend), "ReplaceMembers with a weight of %v: %v", bad, err)
 }
 
 // member draws a member, or one that nobody knows.
@@ -288,7 +288,7 @@ func (m *poolModel) Check(*rapid.T) {
 		m.check(m.pool.InFlight(name) == open, "InFlight(%q) is %d, want %d", name, m.pool.InFlight(name), open)
 	}
 	m.check(maps.Equal(leaving, want), "leaving: %v, want %v", leaving, want)
-	line := m.pool.Line()
+	line := m.pool.Backlog()
 	m.check(line.Waiting == 0, "%d calls wait without a backlog", line.Waiting)
 }
 

@@ -50,7 +50,7 @@ func TestNewPool(t *testing.T) {
 	assert.Equal(t, []string{"c", "a", "b"}, members(pool), "in the order given")
 	assert.Equal(t, 3, pool.Len())
 	for b, s := range pool.All() {
-		assert.Equal(t, evenkeel.Stats{State: evenkeel.StateIn, Used: true, Weight: 1, Share: 1}, s, b)
+		assert.Equal(t, evenkeel.Stats{State: evenkeel.StateActive, Used: true, Weight: 1, Share: 1}, s, b)
 	}
 	assert.Zero(t, newPool(t, evenkeel.Config{}).Len())
 
@@ -106,24 +106,24 @@ func TestZeroPool(t *testing.T) {
 	var pool evenkeel.Pool[string]
 	assert.Error(t, pool.Replace("a"))
 	assert.Error(t, pool.Replace())
-	assert.Error(t, pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "a", Weight: 1}))
+	assert.Error(t, pool.ReplaceMembers(evenkeel.Member[string]{Backend: "a", Weight: 1}))
 	assert.Error(t, pool.SetWeight("a", 1))
 	assert.Error(t, pool.Eject("a"))
 	assert.Error(t, pool.Restore("a"))
-	assert.Error(t, pool.SetHealth("a", true, nil))
+	assert.Error(t, pool.SetHealth("a", nil))
 	pool.SetLoad(nil)
 	assert.Zero(t, pool.Len())
 	assert.Zero(t, pool.InFlight("a"))
-	assert.Zero(t, pool.Line())
+	assert.Zero(t, pool.Backlog())
 	assert.Empty(t, members(&pool))
 	for range pool.Leaving() {
 		assert.Fail(t, "it has nobody to leave")
 	}
 	for name, lb := range everyPolicy(t, &pool) {
 		_, err := lb.Pick()
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
 		_, err = lb.Lease(t.Context())
-		assert.ErrorIs(t, err, evenkeel.ErrNil, name)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig, name)
 	}
 }
 
@@ -156,9 +156,9 @@ func TestF146F149RefusedWhole(t *testing.T) {
 	refused := map[string]error{
 		"x stands twice":            pool.Replace("c", "x", "x"),
 		"a stands twice":            pool.Replace("a", "c", "a"),
-		"c stands twice":            pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "c", Weight: 1}, evenkeel.Weighted[string]{Backend: "c", Weight: 2}),
-		"-1 for backend c":          pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "a", Weight: 1}, evenkeel.Weighted[string]{Backend: "c", Weight: -1}),
-		"NaN for backend c":         pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "c", Weight: math.NaN()}),
+		"c stands twice":            pool.ReplaceMembers(evenkeel.Member[string]{Backend: "c", Weight: 1}, evenkeel.Member[string]{Backend: "c", Weight: 2}),
+		"-1 for backend c":          pool.ReplaceMembers(evenkeel.Member[string]{Backend: "a", Weight: 1}, evenkeel.Member[string]{Backend: "c", Weight: -1}),
+		"NaN for backend c":         pool.ReplaceMembers(evenkeel.Member[string]{Backend: "c", Weight: math.NaN()}),
 		"+Inf for backend b":        pool.SetWeight("b", math.Inf(1)),
 		"-Inf for backend b":        pool.SetWeight("b", math.Inf(-1)),
 		"NaN for backend b":         pool.SetWeight("b", math.NaN()),
@@ -166,7 +166,7 @@ func TestF146F149RefusedWhole(t *testing.T) {
 		"unknown backend q: it is":  pool.SetWeight("q", 1),
 		"unknown backend r: it is":  pool.Eject("r"),
 		"unknown backend s: it is":  pool.Restore("s"),
-		"unknown backend u: it is ": pool.SetHealth("u", false, nil),
+		"unknown backend u: it is ": pool.SetHealth("u", nil),
 	}
 	for text, err := range refused {
 		assert.ErrorContains(t, err, text)
@@ -186,9 +186,9 @@ func TestF154CallerKeepsItsSlice(t *testing.T) {
 	list := []string{"a", "b"}
 	pool := newPool(t, evenkeel.Config{}, list...)
 	list[0] = "x"
-	weighted := []evenkeel.Weighted[string]{{Backend: "c", Weight: 1}, {Backend: "d", Weight: 1}}
+	weighted := []evenkeel.Member[string]{{Backend: "c", Weight: 1}, {Backend: "d", Weight: 1}}
 	assert.Equal(t, []string{"a", "b"}, members(pool))
-	require.NoError(t, pool.ReplaceWeighted(weighted...))
+	require.NoError(t, pool.ReplaceMembers(weighted...))
 	weighted[0].Backend = "x"
 	assert.Equal(t, []string{"c", "d"}, members(pool))
 }
@@ -310,7 +310,7 @@ func TestF151WeightOfAMember(t *testing.T) {
 		lease := hold(t, pool, "A")
 		defer lease.Release()
 	}
-	require.NoError(t, pool.ReplaceWeighted(evenkeel.Weighted[string]{Backend: "A", Weight: 5}, evenkeel.Weighted[string]{Backend: "B", Weight: 1}))
+	require.NoError(t, pool.ReplaceMembers(evenkeel.Member[string]{Backend: "A", Weight: 5}, evenkeel.Member[string]{Backend: "B", Weight: 1}))
 	assert.Equal(t, 3, pool.InFlight("A"))
 	assert.Equal(t, 5.0, stats(pool, "A").Weight)
 	lb := sqf.New(pool)
@@ -577,10 +577,10 @@ func TestF162RemoveWhileACallEnds(t *testing.T) {
 // All (OnEvent has its own test).
 func TestF166ReentryFromSignalAndLoop(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, "a", "b")
-	pool.SetLoad(func(b string, inFlight int) float64 {
+	pool.SetLoad(each(func(b string, inFlight int) float64 {
 		_ = pool.Len()
 		return float64(pool.InFlight(b) + inFlight)
-	})
+	}))
 	for name, lb := range everyPolicy(t, pool) {
 		call(t, lb, ok)
 		assert.Equal(t, map[string]int{"a": 0, "b": 0}, counts(pool), name)

@@ -21,9 +21,9 @@ func everyPolicy(t *testing.T, pool *evenkeel.Pool[string]) map[string]evenkeel.
 	two, err := p2c.NewWith(pool, p2c.Config{Seed: 5})
 	require.NoError(t, err)
 	return map[string]evenkeel.Balancer[string]{
-		"p2c": two, "sqf": sqf.NewWith(pool, sqf.Config{Seed: 5}),
-		"roundrobin": roundrobin.NewWith(pool, roundrobin.Config{Seed: 5}),
-		"random":     random.NewWith(pool, random.Config{Seed: 5}),
+		"p2c": two, "sqf": must(sqf.NewWith(pool, sqf.Config{Seed: 5})),
+		"roundrobin": must(roundrobin.NewWith(pool, roundrobin.Config{Seed: 5})),
+		"random":     must(random.NewWith(pool, random.Config{Seed: 5})),
 	}
 }
 
@@ -40,7 +40,7 @@ func TestEveryPolicyRamps(t *testing.T) {
 					assert.Equal(t, evenkeel.StateSlowStart, s.State)
 					assert.InDelta(t, 0.1, s.Share, 1e-9)
 				} else {
-					assert.Equal(t, evenkeel.StateIn, s.State)
+					assert.Equal(t, evenkeel.StateActive, s.State)
 				}
 			}
 			shares := []float64{}
@@ -116,11 +116,11 @@ func TestF042NoStampede(t *testing.T) {
 func TestF049F051Epochs(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now}, "A")
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State, "at the start all are new")
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State, "at the start all are new")
 	c.Advance(time.Hour)
 	require.NoError(t, pool.Replace("A", "B"))
 	assert.Equal(t, evenkeel.StateSlowStart, stats(pool, "B").State)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "A").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 
 	pool = newPool(t, evenkeel.Config{Now: c.Now})
 	require.NoError(t, pool.Replace("A"))
@@ -160,7 +160,7 @@ func TestF046NoStarvationAfterwards(t *testing.T) {
 		c.Advance(time.Minute)
 		call(t, onto(pool, "B"), ok)
 	}
-	require.Equal(t, evenkeel.StateIn, stats(pool, "B").State)
+	require.Equal(t, evenkeel.StateActive, stats(pool, "B").State)
 	got := map[string]int{}
 	for range 1000 {
 		got[call(t, lb, ok)]++
@@ -198,8 +198,8 @@ func TestRampAfterEjection(t *testing.T) {
 	failOn(t, pool, "A", 5)
 	trial(t, c, pool, "A", nil)
 	assert.InDelta(t, 0.1, stats(pool, "A").Share, 1e-9)
-	require.NoError(t, pool.SetHealth("B", false, errBroken))
-	require.NoError(t, pool.SetHealth("B", true, nil))
+	require.NoError(t, pool.SetHealth("B", errBroken))
+	require.NoError(t, pool.SetHealth("B", nil))
 	assert.InDelta(t, 1, stats(pool, "B").Share, 1e-9, "only A is beside it, and that is ramping")
 }
 
@@ -207,10 +207,10 @@ func TestSlowStartOff(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Off: true}}, "A")
 	require.NoError(t, pool.Replace("A", "B"))
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "B").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "B").State)
 	failOn(t, pool, "B", 5)
 	trial(t, c, pool, "B", nil)
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "B").State)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "B").State)
 }
 
 // Calls that only ever release, without a word, still let a newcomer rise.
@@ -224,7 +224,7 @@ func TestReleaseLetsRise(t *testing.T) {
 		lease.Release()
 		c.Advance(time.Second)
 	}
-	assert.Equal(t, evenkeel.StateIn, stats(pool, "B").State, fmt.Sprint(stats(pool, "B").Share))
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "B").State, fmt.Sprint(stats(pool, "B").Share))
 }
 
 // The one backend that is up again is not held back for those that are down, when
@@ -232,9 +232,9 @@ func TestReleaseLetsRise(t *testing.T) {
 func TestPanicHoldsNobodyBack(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
 	for _, b := range []string{"A", "B", "C"} {
-		require.NoError(t, pool.SetHealth(b, false, errBroken))
+		require.NoError(t, pool.SetHealth(b, errBroken))
 	}
-	require.NoError(t, pool.SetHealth("A", true, nil))
+	require.NoError(t, pool.SetHealth("A", nil))
 	assert.InDelta(t, 1, stats(pool, "A").Share, 1e-9)
 }
 

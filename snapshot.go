@@ -2,228 +2,271 @@ package evenkeel
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/draw"
 )
 
-// A snapshot is what picks read: one state of the pool, published as a whole and
-// never changed.
-type snapshot[T comparable] struct {
-	candidates
-	in     []*member[T] // beside candidates.slots
-	trials []*member[T] // out, and waiting for a lease to be tried with
-	calm   bool         // nothing but the policy has a say in a lease
-	due    time.Duration
-	none   *NoBackendsError
-	panics bool // health checks took too many: they are not believed
-}
+// atOnce is up to how many members a pool publishes every change at once. In a larger
+// one it waits for one change for each so many members, or one pick for each member.
+const atOnce = 64
 
 // publish makes a snapshot of the members' standing. The caller holds p.mu.
-func (p *Pool[T]) publish() {
-	now := p.elapsed()
-	s := &snapshot[T]{none: &NoBackendsError{Members: len(p.members)}}
-	s.version = lastID.Add(1)
-
-	var usable, sound, out []*member[T]
-	for _, m := range p.members {
-		switch {
-		case m.byHand:
-			s.none.EjectedByHand++
-			continue
-		case m.weight == 0:
-			s.none.Drained++
-			continue
+func (p *Pool[T]) publish(now time.Duration, mode mode) {
+	was := p.mode
+	p.mode, p.pending = mode, 0
+	spared := p.spared()
+	s := &snapshot[T]{none: p.none(), panics: mode.panics}
+	groups := []*group[T]{&s.group}
+	for _, t := range p.tiers {
+		g := groups[len(groups)-1]
+		g.tier = t.number
+		weight := 0.0
+		for _, m := range p.members {
+			if m.tier != t {
+				continue
+			}
+			weight += m.weight
+			p.use(m, m.usable() && (mode.all || m.sound() || spared[m]))
+			if m.used {
+				g.in = append(g.in, m)
+			}
 		}
-		usable = append(usable, m)
-		switch {
-		case m.down:
-		case m.phase != phaseIn:
-			out = append(out, m)
-		default:
-			sound = append(sound, m)
+		if len(g.in) > 0 {
+			g.weigh(p.signal != nil)
+			g.setPrices()
+			g.part = g.weightInRotation() / weight
+			s.none.Ejected -= len(g.in)
+			groups = append(groups, &group[T]{})
 		}
 	}
-	down := len(usable) - len(sound) - len(out)
-	s.panics = down > 0 && (float64(down) > p.cfg.PanicShare*float64(len(usable)) || down == len(usable))
+	s.spill = share(groups[:len(groups)-1])
+	p.snap.Store(s)
+	if was.panics != mode.panics {
+		kind := EventPanic
+		if was.panics {
+			kind = EventPanicEnded
+		}
+		p.queueEvent(Event{Kind: kind}, now)
+	}
+}
 
-	// The cap holds for the pool as it is now, also when it has shrunk since the
-	// ejections: those whose time is up first are used in spite of it.
-	spared := map[*member[T]]bool{}
-	if over := len(out) - p.mayEject(len(usable)); over > 0 {
+// none counts the members for the error that nobody may be used. Ejected still holds
+// those that are in rotation.
+func (p *Pool[T]) none() *NoBackendsError {
+	e := &NoBackendsError{Pool: p.cfg.Name, Members: len(p.members)}
+	for _, t := range p.tiers {
+		e.EjectedByHand += t.count[classByHand]
+		e.Drained += t.count[classDrained]
+		e.Ejected += t.usable()
+	}
+	return e
+}
+
+// spared returns the members that are used although outcomes have ejected them: the cap
+// holds for the pool as it is now, also when it has shrunk since the ejections. Those
+// whose time is up first come first.
+func (p *Pool[T]) spared() map[*member[T]]bool {
+	if p.mode.over == 0 {
+		return nil
+	}
+	spared, sound := map[*member[T]]bool{}, p.soundMembers()
+	for _, t := range p.tiers {
+		over := t.count[classOut] - p.mayEject(t, sound)
+		if over <= 0 {
+			continue
+		}
+		var out []*member[T]
+		for _, m := range p.members {
+			if m.tier == t && m.counted == classOut {
+				out = append(out, m)
+			}
+		}
 		slices.SortStableFunc(out, func(a, b *member[T]) int { return cmp.Compare(a.until, b.until) })
 		for _, m := range out[:over] {
 			spared[m] = true
 		}
 	}
-	all := s.panics || len(sound)+len(spared) == 0
-	for _, m := range usable {
-		if all || spared[m] || (!m.down && m.phase == phaseIn) {
-			s.in = append(s.in, m)
-		}
-	}
-	s.none.Ejected = len(usable) - len(s.in)
-	for _, m := range p.members {
-		m.used = false
-		m.limit.Store(m.limitOf(p.cfg.MaxInFlight))
-	}
-	for _, m := range s.in {
-		m.used = true
-	}
-	for _, m := range p.members {
-		m.noteState(p, now)
-		if s.due == 0 || (m.wakeAt() != 0 && m.wakeAt() < s.due) {
-			s.due = m.wakeAt()
-		}
-		if m.phase == phaseOffered && !m.byHand && !m.down && m.weight > 0 {
-			s.trials = append(s.trials, m)
-		}
-	}
-	s.weigh(p.signal)
-	s.setPrices()
-	s.calm = len(s.in) > 0 && s.due == 0 && len(s.trials) == 0 && p.cfg.MaxInFlight == 0
-	p.snap.Store(s)
+	return spared
 }
 
-func (m *member[T]) limitOf(most int) int32 {
-	if most == 0 {
-		return 0
+// weigh fills in what policies see of g.in.
+func (g *group[T]) weigh(bySignal bool) {
+	n := len(g.in)
+	g.slots = make([]*slot, n)
+	g.who = make([]*identity, n)
+	var weight, ramped float64
+	for i, m := range g.in {
+		g.slots[i], g.who[i] = m.slot, &m.identity
+		weight += m.weight
+		ramped += m.weight * m.ramp.share()
 	}
-	return int32(math.Min(math.Max(math.Floor(float64(most)*m.weight), 1), math.MaxInt32))
-}
-
-// weigh fills in what policies see of s.in.
-func (s *snapshot[T]) weigh(signal func(T, int) float64) {
-	n := len(s.in)
-	s.slots = make([]*slot, n)
-	s.ids = make([]uint64, n)
+	raise := lift(weight, ramped)
 	weights := make([]float64, n)
-	heaviest := 0.0
-	for i, m := range s.in {
-		s.slots[i], s.ids[i] = m.slot, m.id
+	for i, m := range g.in {
+		own := m.ramp.share()
+		m.allowed = own + (1-own)*raise
 		weights[i] = m.share()
-		heaviest = math.Max(heaviest, weights[i])
 	}
-	if signal != nil {
-		s.signals = make([]func(int) float64, n)
-		for i, m := range s.in {
-			s.signals[i] = func(inFlight int) float64 { return signal(m.backend, inFlight) }
+	g.setWeights(weights)
+	if bySignal {
+		s := &signals{}
+		for _, m := range g.in {
+			s.of, s.ledgers = append(s.of, m.signal), append(s.ledgers, m.ledger)
 		}
+		g.meter = s
 	}
+}
+
+// setWeights keeps the weights if they differ.
+func (c *candidates) setWeights(weights []float64) {
+	heaviest := slices.Max(weights)
 	differ := false
 	for i := range weights {
-		// Weights further apart than this are clipped: no rule here can tell them
-		// from each other in a lifetime, and sums stay exact and above 0.
+		// Weights further apart than this are clipped: no rule here can tell them from
+		// each other in a lifetime, and sums stay exact and above 0.
 		weights[i] = math.Max(weights[i]/heaviest, 1e-12)
 		differ = differ || weights[i] != weights[0]
 	}
-	if differ {
-		heaviest = math.Min(math.Max(heaviest, 1e-6), 1e100) // so that loads stay apart too
-		for i := range weights {
-			weights[i] *= heaviest
-		}
-		s.weights = weights
-		s.alias = newAliasTable(weights)
+	if !differ {
+		return
 	}
-	s.plain = s.weights == nil && s.signals == nil
+	heaviest = math.Min(math.Max(heaviest, 1e-6), 1e100) // so that loads stay apart too
+	for i := range weights {
+		weights[i] *= heaviest
+	}
+	c.weights = weights
+	c.alias = draw.NewAliasTable(weights)
+	c.meter = countPerWeight{}
 }
 
-// only returns the part of the snapshot that keep says yes to, as its own
-// candidates. The members it returns stand beside them.
-func (s *snapshot[T]) only(keep func(*member[T]) bool) (*candidates, []*member[T]) {
-	c := &candidates{version: lastID.Add(1), partial: true}
-	var in []*member[T]
-	for i, m := range s.in {
+// overProvision is how many times the share of a tier that is in rotation may count, up
+// to all calls, before calls spill to the next tier: Envoy's rule and factor (its
+// documentation, "Priority levels"). A tier that has lost less than 29 % of its weight
+// keeps all calls.
+const overProvision = 1.4
+
+// share divides the calls among the tiers and returns those beside the first that get
+// some: the lowest one takes what it can carry, the next ones what is left. Where all
+// tiers together cannot carry the calls, they share them in proportion to what they can.
+func share[T comparable](groups []*group[T]) (spill []*group[T]) {
+	left, used := 1.0, 0
+	for ; used < len(groups) && left > 0; used++ {
+		g := groups[used]
+		g.upTo = min(left, overProvision*g.part)
+		left -= g.upTo
+	}
+	upTo := 0.0
+	for _, g := range groups[:used] {
+		upTo += g.upTo / (1 - left)
+		g.upTo = upTo
+	}
+	if used < 2 {
+		return nil
+	}
+	return groups[1:used]
+}
+
+// weightInRotation is the weight that the group can carry calls for. Where all of it are
+// coming back, it is what their slow start allows each: calls return to the tier step by
+// step.
+func (g *group[T]) weightInRotation() (weight float64) {
+	climbing := !slices.ContainsFunc(g.in, func(m *member[T]) bool { return !m.ramp.climbing() })
+	for _, m := range g.in {
+		if climbing {
+			weight += m.weight * m.ramp.share()
+		} else {
+			weight += m.share()
+		}
+	}
+	return weight
+}
+
+// groups yields the tiers in use, lowest first.
+func (s *snapshot[T]) groups(yield func(*group[T]) bool) {
+	if len(s.in) == 0 || !yield(&s.group) {
+		return
+	}
+	for _, g := range s.spill {
+		if !yield(g) {
+			return
+		}
+	}
+}
+
+// groupOf returns the group of a tier, or the first one if that tier is not in use.
+func (s *snapshot[T]) groupOf(tier int) *group[T] {
+	for g := range s.groups {
+		if g.tier == tier {
+			return g
+		}
+	}
+	return &s.group
+}
+
+// alone reports whether only one member is in rotation.
+func (s *snapshot[T]) alone() bool { return len(s.in) == 1 && len(s.spill) == 0 }
+
+// only returns the part of the group that keep says yes to, for one pick: the group
+// itself if that is all of it.
+func (g *group[T]) only(keep func(*member[T]) bool) *group[T] {
+	part := &group[T]{}
+	part.tier, part.partial = g.tier, true
+	var weights []float64
+	var meter signals
+	for i, m := range g.in {
 		if !keep(m) {
 			continue
 		}
-		in = append(in, m)
-		c.slots = append(c.slots, s.slots[i])
-		c.ids = append(c.ids, s.ids[i])
-		if s.weights != nil {
-			c.weights = append(c.weights, s.weights[i])
+		part.in = append(part.in, m)
+		part.slots, part.who = append(part.slots, m.slot), append(part.who, &m.identity)
+		if g.weights != nil {
+			weights = append(weights, g.weights[i])
 		}
-		if s.signals != nil {
-			c.signals = append(c.signals, s.signals[i])
+		if all, ok := g.meter.(*signals); ok {
+			meter.of, meter.ledgers = append(meter.of, all.of[i]), append(meter.ledgers, m.ledger)
 		}
 	}
-	if len(in) == len(s.in) {
-		return &s.candidates, s.in
+	if len(part.in) == len(g.in) {
+		return g
 	}
-	if c.weights != nil {
-		c.alias = newAliasTable(c.weights)
+	if len(weights) > 0 {
+		part.weights, part.alias, part.meter = weights, draw.NewAliasTable(weights), countPerWeight{}
 	}
-	c.plain = s.plain
-	return c, in
+	if meter.of != nil {
+		part.meter = &meter
+	}
+	return part
 }
 
-// upToDate brings the pool up to the clock, if anything was due, and returns the
-// snapshot to use. It does not wait for the lock: who holds it is about to
-// publish anyway.
-func (p *Pool[T]) upToDate(s *snapshot[T]) *snapshot[T] {
-	if s.due == 0 {
-		return s
+// nobody is the error of a call that avoids some backends and finds no other.
+func (s *snapshot[T]) nobody(avoid []T) error {
+	none := *s.none
+	if len(avoid) > 0 {
+		for g := range s.groups {
+			none.Avoided += len(g.in)
+		}
 	}
-	now := p.elapsed()
-	if now < s.due || !p.mu.TryLock() {
-		return s
-	}
-	for _, m := range p.members {
-		m.wake(now)
-	}
-	p.publish()
-	p.mu.Unlock()
-	return p.snap.Load()
+	return &none
 }
 
-// lease is Dispatcher.Lease in full: what is due, trials, limits, waiting, and
-// races that were lost.
-func (p *Pool[T]) lease(ctx context.Context, d *Dispatcher[T], tried []T) (*member[T], uint32, error) {
-	for look := 1; ; look++ {
-		s := p.upToDate(p.snap.Load())
-		if len(s.trials) > 0 && p.line.waiting.Load() == 0 { // else it is the oldest waiter's
-			if m, start, ok := p.takeTrial(s, tried); ok {
-				return m, start, nil
-			}
-		}
-		if len(s.in) == 0 {
-			return nil, 0, s.none
-		}
-		c, in := &s.candidates, s.in
-		if len(tried) > 0 {
-			c, in = s.only(func(m *member[T]) bool { return !slices.Contains(tried, m.backend) })
-			if len(in) == 0 {
-				none := *s.none
-				none.Avoided = len(s.in)
-				return nil, 0, &none
-			}
-		}
-		if p.cfg.MaxInFlight > 0 {
-			m, start, err := p.leaseLimited(ctx, d, s, c, in, tried)
-			if err != nil || m != nil {
-				return m, start, err
-			}
-			continue
-		}
-		i, seen := d.policy.Choose(View{c})
-		if look >= looks {
-			seen = Load{} // races enough: count it as it is
-		}
-		m := in[i]
-		if start, ok := m.count(seen); ok {
-			if p.snap.Load() == s {
-				return m, start, nil
-			}
-			p.withdraw(m)
+// setPrices works out, for every backend in the group, how many calls the others are
+// expected to finish while it finishes one.
+func (g *group[T]) setPrices() {
+	total := float64(len(g.in))
+	if g.weights != nil {
+		total = 0
+		for _, w := range g.weights {
+			total += w
 		}
 	}
-}
-
-// withdraw takes back a count that was made on a snapshot that had just gone.
-func (p *Pool[T]) withdraw(m *member[T]) {
-	m.uncount()
-	if p.cfg.MaxInFlight > 0 {
-		p.line.freed(p)
+	for i, m := range g.in {
+		own := 1.0
+		if g.weights != nil {
+			own = g.weights[i]
+		}
+		m.price.Store(int64(min(max(math.Round((total-own)/own), 1), 1e9)))
 	}
 }

@@ -30,14 +30,14 @@ type Checker struct {
 // Config.Interval if that is shorter. A pool should have one Checker: where two
 // disagree, the latest finding counts.
 //
-// The error matches evenkeel.ErrBadConfig or evenkeel.ErrNil. After an error
+// The error matches evenkeel.ErrBadConfig or evenkeel.ErrBadConfig. After an error
 // nothing runs.
 func Start[T comparable](pool *evenkeel.Pool[T], probe Probe[T], cfg Config) (*Checker, error) {
 	if pool == nil {
-		return nil, fmt.Errorf("%w: health.Start needs a pool, as NewPool returns it", evenkeel.ErrNil)
+		return nil, fmt.Errorf("%w: health.Start needs a pool, as NewPool returns it", evenkeel.ErrBadConfig)
 	}
 	if probe == nil {
-		return nil, fmt.Errorf("%w: health.Start needs a probe: an HTTP, a TCP or a Func", evenkeel.ErrNil)
+		return nil, fmt.Errorf("%w: health.Start needs a probe: an HTTP, a TCP or a Func", evenkeel.ErrBadConfig)
 	}
 	cfg, err := cfg.withDefaults()
 	if err != nil {

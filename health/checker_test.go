@@ -31,7 +31,7 @@ func TestThresholdsAreExact(t *testing.T) {
 				for i := 1; i <= c.down; i++ {
 					time.Sleep(time.Second / 2)
 					assert.Equal(t, i, servers.probed("a"))
-					want := evenkeel.StateIn
+					want := evenkeel.StateActive
 					if i == c.down {
 						want = evenkeel.StateEjectedByHealth
 					}
@@ -48,7 +48,7 @@ func TestThresholdsAreExact(t *testing.T) {
 				assert.Equal(t, evenkeel.StateSlowStart, state(pool, "a"))
 				last := told.of("a")[len(told.of("a"))-1]
 				assert.Equal(t, health.Result{Backend: "a", Start: last.Start, Streak: c.up, Up: true, Changed: true}, last)
-				assert.Equal(t, evenkeel.StateIn, state(pool, "b"))
+				assert.Equal(t, evenkeel.StateActive, state(pool, "b"))
 			})
 		})
 	}
@@ -66,7 +66,7 @@ func TestOneFailureBetweenPassesTakesNothingOut(t *testing.T) {
 		checker := start(t, pool, probe, steady)
 		defer checker.Close()
 		time.Sleep(time.Minute)
-		assert.Equal(t, evenkeel.StateIn, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
 		assert.GreaterOrEqual(t, n.Load(), int32(60))
 	})
 }
@@ -261,7 +261,7 @@ func TestByHandHoldsWhateverProbesSay(t *testing.T) {
 
 		// What probes have found meanwhile shows once it is restored: it was up.
 		require.NoError(t, pool.Restore("a"))
-		assert.Equal(t, evenkeel.StateIn, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
 
 		require.NoError(t, pool.Eject("a"))
 		require.NoError(t, checker.Close())
@@ -278,7 +278,7 @@ func TestRestoreHoldsUntilTheNextCheck(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		require.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
 		require.NoError(t, pool.Restore("a"))
-		assert.Equal(t, evenkeel.StateIn, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
 		time.Sleep(time.Second)
 		assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
 	})
@@ -424,9 +424,9 @@ func TestBadConfigIsRefusedAtTheDoor(t *testing.T) {
 		assert.Nil(t, checker)
 	}
 	_, err := health.Start[string](nil, ok, health.Config{})
-	require.ErrorIs(t, err, evenkeel.ErrNil)
+	require.ErrorIs(t, err, evenkeel.ErrBadConfig)
 	_, err = health.Start[string](pool, nil, health.Config{})
-	require.ErrorIs(t, err, evenkeel.ErrNil)
+	require.ErrorIs(t, err, evenkeel.ErrBadConfig)
 	_, err = health.Start(pool, health.Func[string](nil), health.Config{})
-	require.ErrorIs(t, err, evenkeel.ErrNil)
+	require.ErrorIs(t, err, evenkeel.ErrBadConfig)
 }

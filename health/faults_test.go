@@ -123,7 +123,7 @@ func TestF041AHungProbe(t *testing.T) {
 			cfg.MaxProbes, cfg.Timeout, cfg.OnResult = 1, 400*time.Millisecond, told.add // it holds the only place
 			checker := start(t, pool, probe, cfg)
 			time.Sleep(500 * time.Millisecond)
-			require.Equal(t, evenkeel.StateIn, state(pool, "a"))
+			require.Equal(t, evenkeel.StateActive, state(pool, "a"))
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
 			time.Sleep(55*time.Second + 250*time.Millisecond)
@@ -255,7 +255,7 @@ func TestF051TheFirstBackendOfAnEmptySet(t *testing.T) {
 			require.Equal(t, "a", call(t, lb, func(string) error { return nil }))
 			time.Sleep(100 * time.Millisecond)
 		}
-		assert.Equal(t, evenkeel.StateIn, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
 	})
 }
 
@@ -366,7 +366,7 @@ func TestF094ACancelledProbeCountsNeitherWay(t *testing.T) {
 		}
 		assert.Empty(t, told.list)
 		assert.Zero(t, events.Load())
-		assert.Equal(t, evenkeel.StateIn, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
 	})
 }
 
@@ -561,7 +561,7 @@ func TestF089EveryKindOfFailureKeepsItOut(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(10 * time.Second)
 				assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a:1"))
-				assert.Equal(t, evenkeel.StateIn, state(pool, "b:1"))
+				assert.Equal(t, evenkeel.StateActive, state(pool, "b:1"))
 				require.Error(t, stats(pool, "a:1").Cause)
 				good.Store(true)
 				time.Sleep(5 * time.Second)

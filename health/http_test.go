@@ -322,7 +322,7 @@ func TestTCPClosesWhatItDialled(t *testing.T) {
 		network.wg.Wait()
 		assert.Len(t, network.dialed, 20)
 		assert.Contains(t, network.dialed, "h:443")
-		assert.Equal(t, evenkeel.StateIn, state(pool, "h:1"))
+		assert.Equal(t, evenkeel.StateActive, state(pool, "h:1"))
 	})
 }
 

@@ -30,7 +30,7 @@ type Func[T comparable] func(ctx context.Context, backend T) error
 
 func (f Func[T]) prepare() (func(context.Context, T) error, func(), error) {
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: the health.Func is nil", evenkeel.ErrNil)
+		return nil, nil, fmt.Errorf("%w: the health.Func is nil", evenkeel.ErrBadConfig)
 	}
 	return f, func() {}, nil
 }

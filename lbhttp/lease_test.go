@@ -156,7 +156,7 @@ func TestF006CancelBetweenPickAndSend(t *testing.T) {
 	}
 	st := stats(t, pool, s.addr)
 	assert.Zero(t, st.Failures)
-	assert.Equal(t, evenkeel.StateIn, st.State)
+	assert.Equal(t, evenkeel.StateActive, st.State)
 }
 
 func TestF007AbandonedBody(t *testing.T) {
@@ -449,11 +449,11 @@ func TestNoBackendAndBadRequests(t *testing.T) {
 	none := (*sqf.Balancer[string])(nil)
 	for _, tr := range []*lbhttp.Transport{{}, lbhttp.NewTransport(nil), lbhttp.NewTransport(none), lbhttp.NewTransport(new(sqf.Balancer[string]))} {
 		_, err = tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
-		assert.ErrorIs(t, err, evenkeel.ErrNil)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
 		tr.CloseIdleConnections()
 	}
 	for _, lb := range []lbhttp.Balancer{nil, none} {
 		_, err = lbhttp.NewWith(lb, lbhttp.Config{})
-		assert.ErrorIs(t, err, evenkeel.ErrNil)
+		assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
 	}
 }

@@ -166,7 +166,7 @@ func TestF096CancelDuringDial(t *testing.T) {
 			require.ElementsMatch(t, []evenkeel.Outcome{neutral, success}, said())
 		}
 		st := stats(t, pool, "a")
-		assert.Equal(t, evenkeel.StateIn, st.State)
+		assert.Equal(t, evenkeel.StateActive, st.State)
 		assert.Zero(t, st.Failures)
 		time.Sleep(2 * time.Second) // dials that go on without their caller
 		tr.CloseIdleConnections()
@@ -202,7 +202,7 @@ func TestF097FirstOfThreeWins(t *testing.T) {
 		}
 		for b, s := range pool.All() {
 			assert.Zero(t, s.Failures, b)
-			assert.Equal(t, evenkeel.StateIn, s.State)
+			assert.Equal(t, evenkeel.StateActive, s.State)
 		}
 		assertIdle(t, pool)
 		tr.CloseIdleConnections()

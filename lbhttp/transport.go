@@ -28,7 +28,7 @@ type exceptBalancer interface {
 // not modified and its body always closed, either a response or an error is
 // returned, and the response's Request is the caller's. It is safe for concurrent
 // use. Make it by NewTransport or NewWith; the zero Transport refuses every
-// request with an error that matches evenkeel.ErrNil.
+// request with an error that matches evenkeel.ErrBadConfig.
 type Transport struct {
 	lb      Balancer
 	except  exceptBalancer    // nil: lb is none
@@ -42,7 +42,7 @@ type Transport struct {
 
 // NewTransport returns a Transport over lb with the recommended set-up. If lb is
 // nil, or a nil pointer, every request fails with an error that matches
-// evenkeel.ErrNil.
+// evenkeel.ErrBadConfig.
 func NewTransport(lb Balancer) *Transport {
 	t, err := newTransport(lb, Config{})
 	if err != nil { // only a nil lb: said by every request
@@ -52,7 +52,7 @@ func NewTransport(lb Balancer) *Transport {
 }
 
 // NewWith returns a Transport as cfg says. The error matches
-// evenkeel.ErrBadConfig; evenkeel.ErrNil if lb is nil or a nil pointer; or
+// evenkeel.ErrBadConfig; evenkeel.ErrBadConfig if lb is nil or a nil pointer; or
 // evenkeel.ErrBadBackend if lb has a method Pool, as evenkeel's balancers have,
 // and a member of that pool is not one that ParseBackend can read. A backend that
 // joins later is checked when a request comes to it: that attempt fails, and the
@@ -72,7 +72,7 @@ func NewWith(lb Balancer, cfg Config) (*Transport, error) {
 	return t, nil
 }
 
-var errNoBalancer = fmt.Errorf("%w: the lbhttp.Transport has no balancer; make it with NewTransport", evenkeel.ErrNil)
+var errNoBalancer = fmt.Errorf("%w: the lbhttp.Transport has no balancer; make it with NewTransport", evenkeel.ErrBadConfig)
 
 func newTransport(lb Balancer, cfg Config) (*Transport, error) {
 	cfg, err := cfg.withDefaults()
@@ -186,7 +186,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 		next := t.newAttempt(a.caller)
 		lerr := sleep(a.caller, wait)
 		if lerr == nil {
-			next.lease, lerr = t.except.LeaseExcept(a.caller.Context(), tried...)
+			next.lease, lerr = t.except.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried})
 		}
 		if lerr != nil {
 			t.budget.refund()

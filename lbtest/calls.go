@@ -47,7 +47,7 @@ func checkNilContext(t testing.TB, construct constructor) {
 		s.wantCounts(nil, "after a Lease with a nil context")
 	}()
 	var none context.Context
-	s.refusesLease(none, evenkeel.ErrNil, "with a nil context")
+	s.refusesLease(none, evenkeel.ErrBadConfig, "with a nil context")
 }
 
 // checkLimit: at the limit, and without a backlog, Lease fails at once.
@@ -124,7 +124,7 @@ func (s *subject) waitFor(ctx context.Context) (ended func(when string) error) {
 		done <- err
 	}()
 	timeout := time.After(patience)
-	for s.pool.Line().Waiting == 0 {
+	for s.pool.Backlog().Waiting == 0 {
 		select {
 		case err := <-done:
 			s.Fatalf("a Lease with every backend at its limit came back (error: %v), want it to wait in the backlog", err)

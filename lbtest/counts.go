@@ -198,7 +198,7 @@ func checkOutcomes(t testing.TB, construct constructor) {
 	failures := func() map[string]int {
 		n := map[string]int{}
 		for backend, stats := range s.pool.All() {
-			n[backend] = stats.Failures
+			n[backend] = int(stats.Failures)
 		}
 		return n
 	}

@@ -257,7 +257,7 @@ func TestRunFindsWrongBalancers(t *testing.T) {
 				if err != nil || ctx == nil {
 					return b.Lease(ctx)
 				}
-				return b.LeaseExcept(ctx, others(p, first)...)
+				return b.LeaseFor(ctx, evenkeel.Call[string]{Avoid: others(p, first)})
 			}}
 		}, []string{"Eject", "Drain", "Replace", "LastOne", "Limit"}},
 
@@ -272,7 +272,7 @@ func TestRunFindsWrongBalancers(t *testing.T) {
 				if err != nil {
 					return lease{}, err
 				}
-				if l, err = b.LeaseExcept(ctx, first.Backend()); err != nil {
+				if l, err = b.LeaseFor(ctx, evenkeel.Call[string]{Avoid: []string{first.Backend()}}); err != nil {
 					return b.Lease(ctx)
 				}
 				first.Done(errors.New("tried the next one"))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/internal/chisq"
-	"github.com/evenkeel-go/evenkeel/internal/draw"
 	"github.com/evenkeel-go/evenkeel/lbtest"
 	"github.com/evenkeel-go/evenkeel/p2c"
 )
@@ -66,13 +65,10 @@ func picks(t *testing.T, pool *evenkeel.Pool[int], lb evenkeel.Balancer[int], n 
 }
 
 // A drawer is a policy that notes the pairs View.DrawTwo draws.
-type drawer struct {
-	source draw.Source
-	pairs  []int
-}
+type drawer struct{ pairs []int }
 
 func (d *drawer) Choose(v evenkeel.View) (int, evenkeel.Load) {
-	i, j := v.DrawTwo(d.source.Uint64())
+	i, j := v.DrawTwo()
 	d.pairs[i*v.Len()+j]++
 	return i, evenkeel.Load{}
 }
@@ -81,9 +77,9 @@ func (d *drawer) Choose(v evenkeel.View) (int, evenkeel.Load) {
 func TestF014OrderedPairs(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		pool := newPool(t, n)
-		d := &drawer{draw.NewSource(uint64(n)), make([]int, n*n)}
-		lb := evenkeel.NewDispatcher(pool, d)
-		picks(t, pool, &lb, 1000*n*(n-1))
+		d := &drawer{make([]int, n*n)}
+		lb := evenkeel.NewSeededDispatcher(pool, d, uint64(n))
+		picks(t, pool, lb, 1000*n*(n-1))
 		assert.NoError(t, chisq.Test(d.pairs, pairWeights(slicesOf(1, n))...), "n = %d", n)
 	}
 }
@@ -97,9 +93,9 @@ func TestOrderedPairsByWeight(t *testing.T) {
 		for i, w := range weights {
 			require.NoError(t, pool.SetWeight(i, w))
 		}
-		d := &drawer{draw.NewSource(uint64(n)), make([]int, n*n)}
-		lb := evenkeel.NewDispatcher(pool, d)
-		picks(t, pool, &lb, 50_000)
+		d := &drawer{make([]int, n*n)}
+		lb := evenkeel.NewSeededDispatcher(pool, d, uint64(n))
+		picks(t, pool, lb, 50_000)
 		assert.NoError(t, chisq.Test(d.pairs, pairWeights(weights)...), "%v", weights)
 	}
 }
@@ -144,7 +140,7 @@ func TestDrawsDDifferent(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("n=%d,D=%d", c.n, c.d), func(t *testing.T) {
 			pool := newPool(t, c.n)
-			pool.SetLoad(rank)
+			pool.SetLoad(each(rank))
 			lb := balancer(t, pool, c.d, 11)
 			want := make([]float64, c.n)
 			for k := range want {
@@ -182,9 +178,9 @@ func TestFullScan(t *testing.T) {
 	for _, d := range []int{5, 6, 20, 1000} {
 		pool := newPool(t, 5)
 		lb := balancer(t, pool, d, 3)
-		pool.SetLoad(func(i, _ int) float64 { return float64(5 - i) })
+		pool.SetLoad(each(func(i, _ int) float64 { return float64(5 - i) }))
 		assert.Equal(t, []int{0, 0, 0, 0, 2000}, picks(t, pool, lb, 2000), "D = %d", d)
-		pool.SetLoad(func(i, _ int) float64 { return float64(i%2 + 1) })
+		pool.SetLoad(each(func(i, _ int) float64 { return float64(i%2 + 1) }))
 		assert.NoError(t, chisq.Test(picks(t, pool, lb, 30_000), 1, 0, 1, 0, 1), "D = %d", d)
 	}
 }
@@ -196,12 +192,12 @@ func TestF016TiesOfEverySubset(t *testing.T) {
 		for tied := 1; tied < 32; tied++ {
 			for _, least := range []float64{0, 1} { // idle ones may be found early
 				pool := newPool(t, 5)
-				pool.SetLoad(func(i, _ int) float64 {
+				pool.SetLoad(each(func(i, _ int) float64 {
 					if tied>>i&1 == 1 {
 						return least
 					}
 					return 2
-				})
+				}))
 				lb := balancer(t, pool, d, uint64(tied))
 				assert.NoError(t, chisq.Test(picks(t, pool, lb, 3000), tiedWeights(5, d, tied)...),
 					"D = %d, tied %05b, load %v", d, tied, least)
@@ -243,14 +239,14 @@ func bitsIn(set int) (n int) {
 func TestTiesWithManyLooks(t *testing.T) {
 	pool := newPool(t, 30)
 	lb := balancer(t, pool, 20, 5)
-	pool.SetLoad(func(int, int) float64 { return 1 })
+	pool.SetLoad(each(func(int, int) float64 { return 1 }))
 	assert.NoError(t, chisq.Test(picks(t, pool, lb, 30_000)))
-	pool.SetLoad(func(i, _ int) float64 {
+	pool.SetLoad(each(func(i, _ int) float64 {
 		if i == 3 || i == 4 || i == 29 {
 			return 1
 		}
 		return 2
-	})
+	}))
 	got := picks(t, pool, lb, 30_000)
 	assert.NoError(t, chisq.Test([]int{got[3], got[4], got[29]}))
 	got[3], got[4], got[29] = 0, 0, 0
@@ -262,12 +258,12 @@ func TestTiesWithManyLooks(t *testing.T) {
 // F014: a loaded backend's neighbour does not inherit its share.
 func TestF014NeighbourOfALoadedOne(t *testing.T) {
 	pool := newPool(t, 5)
-	pool.SetLoad(func(i, inFlight int) float64 {
+	pool.SetLoad(each(func(i, inFlight int) float64 {
 		if i == 2 {
 			return 1000
 		}
 		return float64(inFlight)
-	})
+	}))
 	const n = 1_000_000
 	got := picks(t, pool, balancer(t, pool, 2, 1), n)
 	assert.Zero(t, got[2])
@@ -295,7 +291,7 @@ func TestF032UsableFirst(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		pool := newPool(t, 2)
 		require.NoError(t, pool.Replace(order...))
-		pool.SetLoad(rank)
+		pool.SetLoad(each(rank))
 		require.NoError(t, pool.Eject(0))
 		assert.Equal(t, []int{0, 100}, picks(t, pool, balancer(t, pool, 2, 1), 100))
 	}
@@ -315,7 +311,7 @@ func TestConfig(t *testing.T) {
 	assert.ErrorContains(t, err, "p2c.Config.D: -1")
 
 	// D = 0 is 2: the most loaded of three never wins, the middle one sometimes.
-	pool.SetLoad(rank)
+	pool.SetLoad(each(rank))
 	got := picks(t, pool, balancer(t, pool, 0, 9), 3000)
 	assert.NoError(t, chisq.Test(got, 2, 1, 0))
 
@@ -379,4 +375,9 @@ func ExampleNewWith() {
 	two, _ := again.Pick()
 	fmt.Println(one == two)
 	// Output: true
+}
+
+// each makes a signal that SetLoad takes of one that is given the backend.
+func each[T comparable](load func(backend T, inFlight int) float64) func(T) func(int) float64 {
+	return func(b T) func(int) float64 { return func(n int) float64 { return load(b, n) } }
 }

@@ -31,7 +31,7 @@ func newPool(t *testing.T, n int) *evenkeel.Pool[int] {
 
 func picks(t *testing.T, pool *evenkeel.Pool[int], seed uint64, n int) []int {
 	t.Helper()
-	lb := random.NewWith(pool, random.Config{Seed: seed})
+	lb := must(random.NewWith(pool, random.Config{Seed: seed}))
 	counts := make([]int, pool.Len())
 	for range n {
 		b, err := lb.Pick()
@@ -63,14 +63,14 @@ func TestByWeightWhateverTheLoad(t *testing.T) {
 		for i, w := range weights {
 			require.NoError(t, pool.SetWeight(i, w))
 		}
-		pool.SetLoad(func(i, _ int) float64 { return float64(1000 * i) })
+		pool.SetLoad(each(func(i, _ int) float64 { return float64(1000 * i) }))
 		assert.NoError(t, chisq.Test(picks(t, pool, 5, 50_000), weights...), "%v", weights)
 	}
 }
 
 func TestSeed(t *testing.T) {
 	again := func(seed uint64) (list []int) {
-		lb := random.NewWith(newPool(t, 10), random.Config{Seed: seed})
+		lb := must(random.NewWith(newPool(t, 10), random.Config{Seed: seed}))
 		for range 20 {
 			b, err := lb.Pick()
 			require.NoError(t, err)
@@ -100,4 +100,17 @@ func Example() {
 	}
 	fmt.Println(got["a"]+got["b"], got["a"] > 400, got["b"] > 400)
 	// Output: 1000 true true
+}
+
+// must is for constructors that cannot fail as they are called.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// each makes a signal that SetLoad takes of one that is given the backend.
+func each[T comparable](load func(backend T, inFlight int) float64) func(T) func(int) float64 {
+	return func(b T) func(int) float64 { return func(n int) float64 { return load(b, n) } }
 }

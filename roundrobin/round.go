@@ -12,14 +12,13 @@ import (
 // A round is the order of turns for one set of backends. It never changes, but
 // for the counter.
 type round struct {
-	version uint64
-	ids     []uint64
-	turns   []int32 // whose turn it is; nil: 0, 1, 2, ...
-	taken   atomic.Uint64
+	ids   []uint64
+	turns []int32 // whose turn it is; nil: 0, 1, 2, ...
+	taken atomic.Uint64
 }
 
 func newRound(v evenkeel.View) *round {
-	r := &round{version: v.Version(), ids: make([]uint64, v.Len())}
+	r := &round{ids: make([]uint64, v.Len())}
 	for i := range r.ids {
 		r.ids[i] = v.ID(i)
 	}

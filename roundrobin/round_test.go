@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evenkeel-go/evenkeel"
-	"github.com/evenkeel-go/evenkeel/internal/draw"
 )
 
 // at makes a balancer over backends 0 to n-1 whose counter stands at taken.
@@ -21,12 +20,24 @@ func at(t *testing.T, n int, taken uint64) *Balancer[int] {
 	}
 	pool, err := evenkeel.NewPool(evenkeel.Config{}, list...)
 	require.NoError(t, err)
-	p := &policy{source: draw.NewSource(1)}
-	lb := &Balancer[int]{evenkeel.NewDispatcher(pool, p)}
+	p := &recorder{}
+	lb := evenkeel.NewSeededDispatcher(pool, p, 1)
 	_, err = lb.Pick() // makes the round
 	require.NoError(t, err)
-	p.round.Load().taken.Store(taken)
+	p.round.taken.Store(taken)
 	return lb
+}
+
+// recorder is the policy, and keeps the last round that it has prepared.
+type recorder struct {
+	Policy
+	round *round
+}
+
+func (p *recorder) Prepare(v evenkeel.View, last any) any {
+	prepared := p.Policy.Prepare(v, last)
+	p.round = prepared.(*round)
+	return prepared
 }
 
 // F171, F172: across the wrap of its counter, and where it would be negative if

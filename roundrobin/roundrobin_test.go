@@ -56,7 +56,7 @@ func sequence(t *testing.T, lb evenkeel.Balancer[string], n int) (s string) {
 func TestF017ExactWithAnySubsetEjected(t *testing.T) {
 	for in := 1; in < 32; in++ {
 		pool := newPool(t, letters(5)...)
-		lb := roundrobin.NewWith(pool, roundrobin.Config{Seed: uint64(in)})
+		lb := must(roundrobin.NewWith(pool, roundrobin.Config{Seed: uint64(in)}))
 		pick(t, lb)
 		n := 0
 		for i, b := range letters(5) {
@@ -126,7 +126,7 @@ func TestF019OneAdvanceACall(t *testing.T) {
 		for b := range pool.All() {
 			_ = pool.InFlight(b)
 		}
-		_ = pool.Line()
+		_ = pool.Backlog()
 		lease.Done(nil)
 	}
 	assert.Equal(t, map[string]int{"A": 500, "B": 500}, counts)
@@ -172,7 +172,7 @@ func TestF026StartsAnywhereInANewSet(t *testing.T) {
 	first := make([]int, 5)
 	for seed := range uint64(1000) {
 		pool := newPool(t, "V", "W")
-		lb := roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1})
+		lb := must(roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1}))
 		pick(t, lb)
 		require.NoError(t, pool.Replace(letters(5)...))
 		first[pick(t, lb)[0]-'A']++
@@ -248,7 +248,7 @@ func TestF029WeightedStart(t *testing.T) {
 	require.NoError(t, pool.SetWeight("A", 99))
 	light := 0
 	for seed := range uint64(20_000) {
-		if pick(t, roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1})) == "B" {
+		if pick(t, must(roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1}))) == "B" {
 			light++
 		}
 	}
@@ -259,7 +259,7 @@ func TestFirstIsUniform(t *testing.T) {
 	pool := newPool(t, letters(7)...)
 	counts := make([]int, 7)
 	for seed := range uint64(14_000) {
-		counts[pick(t, roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1}))[0]-'A']++
+		counts[pick(t, must(roundrobin.NewWith(pool, roundrobin.Config{Seed: seed + 1})))[0]-'A']++
 	}
 	assert.NoError(t, chisq.Test(counts))
 }
@@ -279,7 +279,7 @@ func TestSmoothWeightedOrder(t *testing.T) {
 			sum += w
 		}
 		round := int(math.Round(sum / unit))
-		lb := roundrobin.NewWith(pool, roundrobin.Config{Seed: 3})
+		lb := must(roundrobin.NewWith(pool, roundrobin.Config{Seed: 3}))
 		s := sequence(t, lb, 3*round)
 		for from := range 2 * round {
 			counts := map[byte]int{}
@@ -340,14 +340,14 @@ func TestF046WeightChangeTakesEffect(t *testing.T) {
 // other one, and takes no turn.
 func TestRetryTakesNoTurn(t *testing.T) {
 	pool := newPool(t, letters(4)...)
-	lb := roundrobin.NewWith(pool, roundrobin.Config{Seed: 6})
+	lb := must(roundrobin.NewWith(pool, roundrobin.Config{Seed: 6}))
 	retried := make([]int, 4)
 	for range 2000 {
 		first := pick(t, lb)
 		if first != "A" {
 			continue
 		}
-		lease, err := lb.LeaseExcept(t.Context(), "A")
+		lease, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
 		require.NoError(t, err)
 		retried[lease.Backend()[0]-'A']++
 		lease.Release()
@@ -421,4 +421,12 @@ func Example() {
 	}
 	fmt.Println(got)
 	// Output: map[a:100 b:100 c:100]
+}
+
+// must is for constructors that cannot fail as they are called.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -34,7 +34,7 @@ func newPool(t *testing.T, n int) *evenkeel.Pool[int] {
 // picks counts by index which backends are picked.
 func picks(t *testing.T, pool *evenkeel.Pool[int], seed uint64, n int) []int {
 	t.Helper()
-	lb := sqf.NewWith(pool, sqf.Config{Seed: seed})
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: seed}))
 	counts := make([]int, pool.Len())
 	for range n {
 		b, err := lb.Pick()
@@ -54,7 +54,7 @@ func TestF016TiesOfEverySubset(t *testing.T) {
 			for i := range weights {
 				weights[i] = float64(tied >> i & 1)
 			}
-			pool.SetLoad(func(i, _ int) float64 { return least + 1 - weights[i] })
+			pool.SetLoad(each(func(i, _ int) float64 { return least + 1 - weights[i] }))
 			assert.NoError(t, chisq.Test(picks(t, pool, uint64(tied), 5000), weights...), "tied %05b, load %v", tied, least)
 		}
 	}
@@ -68,7 +68,7 @@ func TestTiesByWeight(t *testing.T) {
 		for i, w := range weights {
 			require.NoError(t, pool.SetWeight(i, w))
 		}
-		pool.SetLoad(func(i, _ int) float64 { return load * weights[i] })
+		pool.SetLoad(each(func(i, _ int) float64 { return load * weights[i] }))
 		assert.NoError(t, chisq.Test(picks(t, pool, 8, 20_000), weights...), "load %v", load)
 	}
 }
@@ -77,12 +77,12 @@ func TestTiesByWeight(t *testing.T) {
 func TestTakesTheLeast(t *testing.T) {
 	for least := range 9 {
 		pool := newPool(t, 9)
-		pool.SetLoad(func(i, _ int) float64 {
+		pool.SetLoad(each(func(i, _ int) float64 {
 			if i == least {
 				return 0.5
 			}
 			return 1 + float64(i)
-		})
+		}))
 		assert.Equal(t, 200, picks(t, pool, 1, 200)[least])
 	}
 }
@@ -91,7 +91,7 @@ func TestTakesTheLeast(t *testing.T) {
 // than another by more than one.
 func TestFillsEvenly(t *testing.T) {
 	pool := newPool(t, 7)
-	lb := sqf.NewWith(pool, sqf.Config{Seed: 2})
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: 2}))
 	leases := make([]evenkeel.Lease[int], 700)
 	for i := range leases {
 		var err error
@@ -115,7 +115,7 @@ func TestFillsByWeight(t *testing.T) {
 	for i, w := range []float64{3, 2, 1} {
 		require.NoError(t, pool.SetWeight(i, w))
 	}
-	lb := sqf.NewWith(pool, sqf.Config{Seed: 2})
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: 2}))
 	leases := make([]evenkeel.Lease[int], 600)
 	for i := range leases {
 		var err error
@@ -136,7 +136,7 @@ func TestF032UsableFirst(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}} {
 		pool := newPool(t, 2)
 		require.NoError(t, pool.Replace(order...))
-		pool.SetLoad(func(i, _ int) float64 { return float64(10 + 10*i) })
+		pool.SetLoad(each(func(i, _ int) float64 { return float64(10 + 10*i) }))
 		require.NoError(t, pool.Eject(0))
 		assert.Equal(t, []int{0, 100}, picks(t, pool, 1, 100))
 	}
@@ -147,7 +147,7 @@ func TestF032UsableFirst(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	again := func(seed uint64) (list []int) {
-		lb := sqf.NewWith(newPool(t, 10), sqf.Config{Seed: seed})
+		lb := must(sqf.NewWith(newPool(t, 10), sqf.Config{Seed: seed}))
 		for range 20 {
 			b, err := lb.Pick()
 			require.NoError(t, err)
@@ -180,4 +180,17 @@ func Example() {
 	}
 	fmt.Println(len(used), "backends used")
 	// Output: 3 backends used
+}
+
+// must is for constructors that cannot fail as they are called.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// each makes a signal that SetLoad takes of one that is given the backend.
+func each[T comparable](load func(backend T, inFlight int) float64) func(T) func(int) float64 {
+	return func(b T) func(int) float64 { return func(n int) float64 { return load(b, n) } }
 }

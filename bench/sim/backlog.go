@@ -42,7 +42,7 @@ func (r *run) leaseLimited(i int32, q *request) {
 			return
 		default:
 		}
-		if r.pools[q.pool].Line().Waiting > l.waiting {
+		if r.pools[q.pool].Backlog().Waiting > l.waiting {
 			l.waiting++
 			q.waiting = true
 			if r.cfg.Patience > 0 {
@@ -72,7 +72,7 @@ func (r *run) handOver(d int32) {
 		return
 	}
 	var out []int32
-	for left := r.pools[d].Line().Waiting; l.waiting > left; l.waiting-- {
+	for left := r.pools[d].Backlog().Waiting; l.waiting > left; l.waiting-- {
 		out = append(out, <-l.back)
 	}
 	slices.SortFunc(out, func(a, b int32) int { return cmp.Compare(r.at(a).number, r.at(b).number) })

@@ -120,7 +120,7 @@ func TestRows(t *testing.T) {
 		part  float64
 		want  string
 	}{
-		{evenkeel.Stats{State: evenkeel.StateIn}, 0.25, "  server 1   in                   ███·········  25 %"},
+		{evenkeel.Stats{State: evenkeel.StateActive}, 0.25, "  server 1   in                   ███·········  25 %"},
 		{evenkeel.Stats{State: evenkeel.StateSlowStart, Share: 0.37}, 0, "  server 1   slow start, 37 %     ············   0 %"},
 		{evenkeel.Stats{State: evenkeel.StateEjectedByOutcome, Until: now.Add(1500 * time.Millisecond), Cause: io.ErrUnexpectedEOF}, 0,
 			"  server 1   ejected, 1.5 s left  ············   0 %  unexpected EOF"},

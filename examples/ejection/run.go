@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer, terminal bool) error
 			b.say("%s works again, which nobody knows yet", farm.name(bad))
 		case e := <-events:
 			b.tell(e)
-			if healed && e.Backend == bad && e.To == evenkeel.StateIn {
+			if healed && e.Backend == bad && e.To == evenkeel.StateActive {
 				over.Reset(min(scaled(lingers), time.Until(b.began.Add(opt.most))))
 			}
 		case <-frames.C:

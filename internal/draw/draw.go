@@ -77,3 +77,14 @@ func Two(u uint64, n int) (i, j int) {
 
 // Unit maps a draw to a float64 in [0, 1).
 func Unit(u uint64) float64 { return float64(u>>11) / (1 << 53) }
+
+// Hash is a 64-bit hash of a text, the same on every machine: FNV-1a (Fowler, Noll, Vo)
+// with its bits mixed, since those of FNV alone are uneven for short texts. It is for
+// names, not against an adversary.
+func Hash(text string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 0x100000001b3
+	}
+	return Mix(h)
+}

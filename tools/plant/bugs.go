@@ -362,7 +362,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a retry goes to a backend that was tried", file: "lbhttp/transport.go",
-		old: "t.except.LeaseExcept(a.caller.Context(), tried...)", new: "t.except.LeaseExcept(a.caller.Context(), tried[:0]...)", tests: inHTTP,
+		old: "t.except.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried})", new: "t.except.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried[:0]})", tests: inHTTP,
 	},
 	{
 		name: "the first attempt is counted until the last one ends", file: "lbhttp/transport.go",

@@ -59,7 +59,7 @@ func TestFailureIsNeverCheap(t *testing.T) {
 					assert.InDelta(t, 1/float64(n), float64(calls[bad])/float64(total), 0.15/float64(n))
 					for b, s := range pool.All() {
 						assert.Zero(t, s.InFlight, b)
-						assert.Zero(t, s.Held, b)
+						assert.Zero(t, s.Penalty, b)
 					}
 				})
 			}
@@ -102,7 +102,7 @@ func TestF001FailuresOnTheBooksAreNotInFlight(t *testing.T) {
 		assert.Zero(t, pool.InFlight("A"))
 		assert.Zero(t, pool.InFlight("B"))
 	}
-	assert.LessOrEqual(t, stats(pool, "A").Held, 1)
+	assert.LessOrEqual(t, stats(pool, "A").Penalty, 1)
 
 	held, err := lb.Lease(context.Background())
 	require.NoError(t, err)
@@ -153,12 +153,12 @@ func TestDebtsExpire(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff, Now: c.Now}, "A", "B")
 	open := openLeases(t, onto(pool, "B"), 50)
 	failOn(t, pool, "A", 100)
-	require.Equal(t, 51, stats(pool, "A").Held, "one more than the busiest of the others has in flight")
+	require.Equal(t, 51, stats(pool, "A").Penalty, "one more than the busiest of the others has in flight")
 	open[0](nil)
-	require.Equal(t, 50, stats(pool, "A").Held, "each call that ends elsewhere pays one off")
+	require.Equal(t, 50, stats(pool, "A").Penalty, "each call that ends elsewhere pays one off")
 	c.Advance(11 * time.Second)
 	open[1](nil)
-	assert.Zero(t, stats(pool, "A").Held)
+	assert.Zero(t, stats(pool, "A").Penalty)
 	for _, done := range open[2:] {
 		done(nil)
 	}
@@ -184,10 +184,10 @@ func TestDebtsEndWithTheStay(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Ejection: ejectionOff}, "A", "B")
 	failOn(t, pool, "A", 3)
 	require.NoError(t, pool.Eject("A"))
-	assert.Zero(t, stats(pool, "A").Held)
+	assert.Zero(t, stats(pool, "A").Penalty)
 	require.NoError(t, pool.Restore("A"))
 	failOn(t, pool, "A", 3)
 	require.NoError(t, pool.Replace("B"))
 	require.NoError(t, pool.Replace("A", "B"))
-	assert.Zero(t, stats(pool, "A").Held)
+	assert.Zero(t, stats(pool, "A").Penalty)
 }

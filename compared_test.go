@@ -18,7 +18,7 @@ func TestNobodyIsComparedWithItself(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: evenkeel.Ejection{Consecutive: -1}}, "A", "B")
 	lb := roundrobin.New(pool)
 	others := 0 // calls on B
-	for stats(pool, "A").State == evenkeel.StateIn && others < 1000 {
+	for stats(pool, "A").State == evenkeel.StateActive && others < 1000 {
 		c.Advance(time.Millisecond)
 		lease, err := lb.Lease(context.Background())
 		if !assert.NoError(t, err) {

@@ -1,0 +1,147 @@
+package evenkeel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// What follows from a change of one member. The caller of everything here holds
+// Pool.mu.
+
+// changed draws the consequences of a change of a member, all but those for the
+// snapshot: its tier counts it anew, it is in rotation or barred from now on, its next
+// alarm is set, and its new state is an event. It costs the same for any number of
+// members. Pool.settle does the rest.
+func (p *Pool[T]) changed(m *member[T], now time.Duration) {
+	if class := m.class(); class != m.counted {
+		m.tier.count[m.counted]--
+		m.tier.count[class]++
+		m.counted = class
+	}
+	p.use(m, m.usable() && (p.mode.all || m.sound()))
+	if m.triable() && !m.queued {
+		m.queued = true
+		p.trials = append(p.trials, m)
+		p.offered.Add(1)
+	}
+	m.limit.Store(m.limitOf(p.cfg.MaxInFlight))
+	p.forgetUnbound(m, now)
+	p.setAlarm(m, now)
+	p.noteState(m, now)
+	p.pending++
+}
+
+// use puts a member into rotation, or takes it out, at once for every pick.
+func (p *Pool[T]) use(m *member[T], used bool) {
+	if used != m.used {
+		m.used = used
+		m.bar(!used)
+	}
+}
+
+// setAlarm makes the pool look at a member again when its next change by time is due.
+func (p *Pool[T]) setAlarm(m *member[T], now time.Duration) {
+	at := m.nextAlarm(now)
+	if at == m.alarm {
+		return
+	}
+	if m.alarm = at; at != 0 {
+		p.alarms.push(uint64(at), m)
+	}
+}
+
+// wake makes the changes of a member that are due by time.
+func (p *Pool[T]) wake(m *member[T], now time.Duration) {
+	switch at := m.nextAlarm(now); {
+	case m.removed:
+		p.forgetUnbound(m, now)
+	case m.phase != phaseIn && at != 0 && now >= at:
+		m.phase = phaseOffered
+		m.newEra(now)
+		p.changed(m, now)
+	case m.ramp.climb(&p.cfg.SlowStart, now, m.evidence()):
+		p.changed(m, now)
+	}
+	m.alarm = 0
+	p.setAlarm(m, now)
+}
+
+// forgetUnbound forgets a removed backend that nothing binds any more.
+func (p *Pool[T]) forgetUnbound(m *member[T], now time.Duration) {
+	if m.removed && !m.isBound(now) && p.index[m.backend] == m {
+		delete(p.index, m.backend)
+	}
+}
+
+// tierOf returns the tier of a number.
+func (p *Pool[T]) tierOf(number int) *tier {
+	i, ok := slices.BinarySearchFunc(p.tiers, number, func(t *tier, n int) int { return cmp.Compare(t.number, n) })
+	if !ok {
+		p.tiers = slices.Insert(p.tiers, i, &tier{number: number})
+	}
+	return p.tiers[i]
+}
+
+// usable is how many members of the tier the pool may use.
+func (t *tier) usable() int { return t.count[classDown] + t.count[classOut] + t.count[classSound] }
+
+// soundMembers is how many members of all tiers nothing is held against.
+func (p *Pool[T]) soundMembers() (n int) {
+	for _, t := range p.tiers {
+		n += t.count[classSound]
+	}
+	return n
+}
+
+// modeNow works out what the counts of the tiers say. Health checks are no longer
+// believed when in every tier they have taken more than Config.PanicShare of the members
+// that are usable; while one tier is better off, it carries the calls.
+func (p *Pool[T]) modeNow() (m mode) {
+	usable, down, sound := 0, 0, p.soundMembers()
+	m.panics = true
+	for _, t := range p.tiers {
+		u, d := t.usable(), t.count[classDown]
+		usable, down = usable+u, down+d
+		m.over += max(t.count[classOut]-p.mayEject(t, sound), 0)
+		if u > 0 && d < u && float64(d) <= p.cfg.PanicShare*float64(u) {
+			m.panics = false
+		}
+	}
+	m.panics = m.panics && down > 0
+	m.all = m.panics || usable > 0 && sound == 0 && m.over == 0
+	return m
+}
+
+// mayEject is how many members of a tier outcomes may eject, when so many members of all
+// tiers are sound: the share that Ejection.MaxEjected gives, or all of them while
+// another tier can carry the calls.
+func (p *Pool[T]) mayEject(t *tier, sound int) int {
+	if sound > t.count[classSound] {
+		return t.usable()
+	}
+	return int(math.Floor(float64(t.usable())*p.cfg.Ejection.MaxEjected + 1e-9))
+}
+
+// startSlowly puts members that are new or back on the ramp, and with them those that
+// have been there from the start, if that is not long ago: each by its own age. A pool
+// whose members are all new holds nobody back, since all stand at the same step.
+func (p *Pool[T]) startSlowly(now time.Duration, fresh ...*member[T]) {
+	cfg := &p.cfg.SlowStart
+	if cfg.Off || len(fresh) == 0 {
+		return
+	}
+	for _, m := range fresh {
+		m.ramp.start(cfg, now, m.evidence())
+	}
+	for _, m := range p.founders {
+		step := int((now - p.foundedAt) / stepTime(cfg))
+		if step < rampSteps && m.usable() && !m.ramp.climbing() && !slices.Contains(fresh, m) {
+			m.ramp.start(cfg, p.foundedAt, 0)
+			m.ramp.step = step
+			p.changed(m, now)
+		}
+	}
+	p.founders = nil
+}

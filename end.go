@@ -1,0 +1,94 @@
+package evenkeel
+
+import (
+	"context"
+	"fmt"
+)
+
+// The end of a lease, wherever more than counting down is to be done.
+
+// endAsked ends a lease whose outcome is yet to be judged. If a rule of the user's panics
+// the lease is over all the same, and the panic goes on.
+func (p *Pool[T]) endAsked(ctx context.Context, m *member[T], start uint32, begun *beginning[T], err error) {
+	outcome := OutcomeNeutral
+	defer func() { p.end(m, start, begun, outcome, err) }()
+	if p.cfg.Outcome != nil {
+		outcome = p.cfg.Outcome(ctx, err).known()
+	} else {
+		outcome = DefaultOutcome(ctx, err)
+	}
+}
+
+func (p *Pool[T]) end(m *member[T], start uint32, begun *beginning[T], outcome Outcome, err error) {
+	p.ended(m, start, outcome, err)
+	if begun != nil {
+		begun.over(m.backend, p.elapsed(), outcome, err)
+	}
+}
+
+func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) {
+	n := m.full(start)
+	switch outcome {
+	case OutcomeSuccess:
+		if n <= m.era.Load() {
+			m.late.Add(1)
+		} else {
+			m.succeeded(start)
+		}
+		m.uncount()
+	case OutcomeFailure: // whether it stays on the books: see note
+		m.other.Add(1)
+	default:
+		m.other.Add(1)
+		m.uncount()
+	}
+	if outcome != OutcomeNeutral && outcome != OutcomeFailure {
+		p.payOff()
+	}
+	if outcome == OutcomeFailure || outcome == OutcomeDeadline || m.also.Load()&(alsoJudge|alsoOrder) != 0 {
+		p.note(m, n, outcome, err)
+	}
+	p.serveAfter(m)
+	p.deliver()
+}
+
+// note is the part of ended that needs the lock.
+func (p *Pool[T]) note(m *member[T], start uint64, outcome Outcome, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.elapsed()
+	if outcome == OutcomeFailure || outcome == OutcomeDeadline {
+		m.failures++
+		m.lastErr = orOutcome(err, outcome)
+		m.failedAt = now
+	}
+	if outcome == OutcomeFailure {
+		m.also.Or(alsoOrder) // before it is over: see Lease.Done
+		p.hold(m, now)
+	}
+	if p.judge(m, start, outcome, now) {
+		p.changed(m, now)
+		p.settle(now)
+	}
+	if len(m.run) == 0 || m.run[len(m.run)-1] <= m.newest.Load() {
+		m.forgetRun()
+	}
+}
+
+func orOutcome(err error, outcome Outcome) error {
+	if err == nil {
+		return fmt.Errorf("a call ended as %v", outcome)
+	}
+	return err
+}
+
+// answer draws the consequences of Lease.Answered.
+func (p *Pool[T]) answer(m *member[T], start uint32) {
+	m.succeeded(start)
+	if m.also.Load()&(alsoJudge|alsoOrder) == 0 {
+		return
+	}
+	p.note(m, m.full(start), OutcomeSuccess, nil)
+	p.serveAfter(m)
+	p.deliver()
+}
