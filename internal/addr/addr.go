@@ -131,6 +131,9 @@ func escapeZone(backend string) string {
 }
 
 func read(backend string) (*url.URL, *problem) {
+	if bad := checkBrackets(backend); bad != nil {
+		return nil, bad
+	}
 	u, err := parseURL(backend)
 	if err != nil {
 		return nil, unreadable(backend, err)
@@ -160,9 +163,6 @@ func read(backend string) (*url.URL, *problem) {
 
 // unreadable says why a backend is not even like a URL.
 func unreadable(backend string, err error) *problem {
-	if ip, err := netip.ParseAddr(backend); err == nil && ip.Is6() {
-		return bare6(backend)
-	}
 	if strings.Contains(backend, "@") {
 		return problemf(form, "it is not a valid URL") // what url.Parse says may quote a password
 	}
@@ -180,8 +180,39 @@ func reason(err error) error {
 	return err
 }
 
-func bare6(address string) *problem {
-	return problemf(write("["+address+"]:port", "["+address+"]"), "an IPv6 address, and nothing else, stands in brackets")
+const brackets = "an IPv6 address, and nothing else, stands in brackets"
+
+// checkBrackets finds an IPv6 address without brackets, and what else stands in
+// them. What url.Parse makes of either depends on the version of Go.
+func checkBrackets(backend string) *problem {
+	before, host := "", backend
+	if hasScheme(backend) {
+		at := strings.Index(backend, "://") + len("://")
+		before, host = backend[:at], backend[at:]
+	}
+	after := ""
+	if at := strings.IndexAny(host, "/?#"); at >= 0 {
+		host, after = host[:at], host[at:]
+	}
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		inside, _, closed := strings.Cut(inside, "]")
+		if address, _, _ := strings.Cut(inside, "%"); closed && !is6(address) {
+			return problemf(form, brackets)
+		}
+		return nil
+	}
+	if !is6(host) {
+		return nil
+	}
+	if before != "" {
+		host = strings.Replace(host, "%", "%25", 1)
+	}
+	return problemf(write(before+"["+host+"]:port"+after, before+"["+host+"]"+after), brackets)
+}
+
+func is6(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Is6()
 }
 
 // checkParts checks which parts there are.
@@ -206,8 +237,8 @@ func checkParts(backend string, u *url.URL) *problem {
 func checkHost(text, host string) *problem {
 	switch {
 	case strings.HasPrefix(text, "["):
-		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is6() {
-			return problemf(form, "an IPv6 address, and nothing else, stands in brackets")
+		if !is6(host) { // its zone is empty
+			return problemf(form, brackets)
 		}
 		_, zone, _ := strings.Cut(host, "%")
 		if !printable(zone, "\t/\\@?#<>\",;%[]") {
@@ -217,10 +248,7 @@ func checkHost(text, host string) *problem {
 	case strings.HasSuffix(text, ":") && strings.Count(text, ":") == 1:
 		return problemf(write(host, text+"80"), "the port is missing after the colon")
 	case strings.Contains(host, ":"):
-		if ip, err := netip.ParseAddr(text); err == nil && ip.Is6() {
-			return bare6(text)
-		}
-		return problemf(form, "an IPv6 address, and nothing else, stands in brackets")
+		return problemf(form, brackets)
 	case strings.Contains(host, ","):
 		return problemf("give each backend as a string of its own", "that is no host name")
 	case !printable(host, " \t/\\@?#<>\";[]%") || strings.Trim(host, ".") == "":
