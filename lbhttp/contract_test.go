@@ -853,7 +853,7 @@ func TestF131LatencyIsThatOfTheFinalHeader(t *testing.T) {
 		})()
 		var header time.Duration
 		tr := newTransport(t, sqf.New(newPool(t, calm, "a")), lbhttp.Config{Base: n.base(0), Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {
-			header = a.Header
+			header = a.ToHeader
 			return success
 		}})
 		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))

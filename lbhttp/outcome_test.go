@@ -350,9 +350,9 @@ func TestF084OutcomesGoToTheBackendThatHadTheAttempt(t *testing.T) {
 			how := lbhttp.DefaultOutcome(a)
 			got[a.Backend][how]++
 			if a.Backend == "b" {
-				assert.Equal(t, 20*time.Millisecond, a.Header, "b's own time, without a's")
+				assert.Equal(t, 20*time.Millisecond, a.ToHeader, "b's own time, without a's")
 			} else {
-				assert.Zero(t, a.Header)
+				assert.Zero(t, a.ToHeader)
 			}
 			return how
 		}})
