@@ -2,6 +2,7 @@ package lbhttp_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,23 +21,34 @@ import (
 )
 
 func TestF117IdleConnectionsAreClosed(t *testing.T) {
-	both(t, func(t *testing.T, serve func(http.HandlerFunc) *server) {
-		servers := []*server{serve(text("a")), serve(text("b")), serve(text("c"))}
-		pool := newPool(t, calm, servers[0].URL, servers[1].URL, servers[2].URL)
-		c := client(t, pool, lbhttp.Config{Base: servers[0].Client().Transport})
-		for _, s := range servers {
-			require.NoError(t, pool.Replace(s.URL))
-			body(t, must(c.Get("http://example.com/")), nil)
-		}
-		require.NoError(t, pool.Replace())
-		for _, s := range servers {
-			assert.EqualValues(t, 1, s.open.Load())
-		}
-		require.Eventually(t, func() bool {
-			c.CloseIdleConnections() // HTTP/2 streams end a moment after their bodies
-			return servers[0].open.Load()+servers[1].open.Load()+servers[2].open.Load() == 0
-		}, 10*time.Second, 5*time.Millisecond, "of backends that have left, too")
-	})
+	serverTLS, clientTLS := certified()
+	for scheme, cfg := range map[string]*tls.Config{"http": nil, "https": serverTLS} { // HTTP/1.1 and HTTP/2
+		synctest.Test(t, func(t *testing.T) {
+			n := newMemNet()
+			base := n.base(0)
+			base.TLSClientConfig, base.ForceAttemptHTTP2 = clientTLS, true
+			servers := map[string]*memServer{}
+			for _, host := range []string{"a", "b", "c"} {
+				servers[scheme+"://"+host] = n.start(t, net.JoinHostPort(host, map[string]string{"http": "80", "https": "443"}[scheme]), text(host), cfg)
+			}
+			pool := newPool(t, calm)
+			c := client(t, pool, lbhttp.Config{Base: base})
+			for backend := range servers {
+				require.NoError(t, pool.Replace(backend))
+				body(t, must(c.Get("http://example.com/")), nil)
+			}
+			require.NoError(t, pool.Replace())
+			synctest.Wait() // HTTP/2 streams end a moment after their bodies
+			for _, s := range servers {
+				assert.EqualValues(t, 1, s.open.Load())
+			}
+			c.CloseIdleConnections()
+			synctest.Wait()
+			for _, s := range servers {
+				assert.Zero(t, s.open.Load(), "of backends that have left, too")
+			}
+		})
+	}
 
 	called := 0
 	with := struct {
@@ -91,34 +103,46 @@ func TestChurningAddressesLeaveNoConnections(t *testing.T) {
 
 // Names may be chosen by strangers, where requests come through a proxy.
 func TestNamesAreBounded(t *testing.T) {
-	s := serve(t, text("x"))
-	c := client(t, newPool(t, calm, s.addr), lbhttp.Config{})
-	for i := range 200 {
-		body(t, must(c.Get(fmt.Sprintf("http://name%d/", i))), nil)
-	}
-	require.Eventually(t, func() bool { return s.open.Load() <= 64 }, 10*time.Second, time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		s := n.start(t, "a:80", text("x"), nil)
+		c := client(t, newPool(t, calm, "a"), lbhttp.Config{Base: n.base(0)})
+		for i := range 200 {
+			body(t, must(c.Get(fmt.Sprintf("http://name%d/", i))), nil)
+		}
+		synctest.Wait()
+		assert.EqualValues(t, 64, s.open.Load())
+		assert.EqualValues(t, 200, s.opened.Load())
+	})
 }
 
 func TestConnectionsAreUsedAgain(t *testing.T) {
-	opened := func(use func(s *server) *http.Client) int64 {
-		var bursts sync.WaitGroup
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) { bursts.Done(); bursts.Wait() }) // all 8 are there at once
-		c := use(s)
-		for range 50 {
-			bursts.Add(8)
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() { body(t, must(c.Get(s.URL)), nil) })
+	opened := func(use func(t *testing.T, base *http.Transport) *http.Client) (opened int64) {
+		synctest.Test(t, func(t *testing.T) {
+			n := newMemNet()
+			var burst sync.WaitGroup
+			s := n.start(t, "a:80", func(http.ResponseWriter, *http.Request) { burst.Done(); burst.Wait() }, nil) // all 8 are there at once
+			c := use(t, n.base(0))
+			for range 50 {
+				burst.Add(8)
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() { body(t, must(c.Get("http://a/")), nil) })
+				}
+				wg.Wait()
+				synctest.Wait()
 			}
-			wg.Wait()
-		}
-		c.CloseIdleConnections()
-		return s.opened.Load()
+			c.CloseIdleConnections()
+			opened = s.opened.Load()
+		})
+		return opened
 	}
-	lb := opened(func(s *server) *http.Client { return client(t, newPool(t, calm, s.addr), lbhttp.Config{}) })
-	bare := opened(func(*server) *http.Client { return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}} })
-	assert.LessOrEqual(t, lb, int64(10))
-	assert.LessOrEqual(t, lb, bare+2)
+	bare := opened(func(_ *testing.T, base *http.Transport) *http.Client { return &http.Client{Transport: base} })
+	lb := opened(func(t *testing.T, base *http.Transport) *http.Client {
+		return client(t, newPool(t, calm, "a"), lbhttp.Config{Base: base})
+	})
+	assert.EqualValues(t, 8, bare)
+	assert.EqualValues(t, 8, lb)
 }
 
 // A base that wraps a transport keeps names and TLS names if that is a Conns.

@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,14 +74,18 @@ func reset(_ http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// refused is the address of a port that nobody listens on.
+// refused returns the address of a port that nobody listens on. It is not one that
+// was just given up: systems give such ports to whoever asks next, which may be
+// another test. Ports below 1024 are given to nobody. Consecutive calls return
+// different addresses, up to six of them.
 func refused(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	require.NoError(t, l.Close())
+	addr := net.JoinHostPort("127.0.0.1", strconv.FormatUint(1+refusals.Add(1)%6, 10))
+	_, err := net.Dial("tcp", addr)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED, "a server listens on %s", addr)
 	return addr
 }
+
+var refusals atomic.Uint64
 
 // calm is a pool set-up that leaves out what a test is not about.
 var calm = evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}, SlowStart: evenkeel.SlowStart{Off: true}}

@@ -2,11 +2,15 @@ package lbhttp_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -33,7 +37,7 @@ type memAddr string
 
 func (a memAddr) Network() string { return "mem" }
 
-func (a memAddr) String() string  { return string(a) }
+func (a memAddr) String() string { return string(a) }
 
 func (l *memListener) Accept() (net.Conn, error) {
 	select {
@@ -44,7 +48,7 @@ func (l *memListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *memListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *memListener) Close() error { l.once.Do(func() { close(l.done) }); return nil }
 
 func (l *memListener) Addr() net.Addr { return l.addr }
 
@@ -56,13 +60,52 @@ func (n *memNet) listen(addr string) *memListener {
 	return l
 }
 
-// serve starts a plain HTTP server; the result stops it.
-func (n *memNet) serve(addr string, h http.HandlerFunc) (stop func()) {
-	s := &http.Server{Handler: h, ErrorLog: quiet}
+// memServer is an HTTP server on a memNet that counts.
+type memServer struct {
+	http.Server
+	opened atomic.Int64 // connections, ever
+	open   atomic.Int64 // connections now
+	calls  atomic.Int64 // requests
+
+	done chan struct{}
+}
+
+// start starts a server, over TLS if cfg is not nil; then it speaks HTTP/2 too,
+// unless cfg has protocols of its own. The end of the test stops it.
+func (n *memNet) start(t testing.TB, addr string, h http.HandlerFunc, cfg *tls.Config) *memServer {
+	s := &memServer{done: make(chan struct{})}
+	s.ErrorLog, s.TLSConfig = quiet, cfg
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.calls.Add(1); h(w, r) })
+	s.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.opened.Add(1)
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
 	l := n.listen(addr)
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(l) }()
-	return func() { _ = s.Close(); <-done }
+	go func() {
+		defer close(s.done)
+		if cfg != nil {
+			_ = s.ServeTLS(l, "", "")
+		} else {
+			_ = s.Serve(l)
+		}
+	}()
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *memServer) stop() { _ = s.Close(); <-s.done }
+
+// certified returns the TLS set-up of a server for example.com, and that of a client
+// that trusts it. It must be called outside of a bubble of synctest.
+func certified() (server, client *tls.Config) {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	return &tls.Config{Certificates: s.TLS.Certificates}, s.Client().Transport.(*http.Transport).TLSClientConfig
 }
 
 func (n *memNet) dial(ctx context.Context, _, addr string) (net.Conn, error) {
@@ -111,8 +154,8 @@ var errDialTimeout error = dialTimeout{}
 
 type dialTimeout struct{}
 
-func (dialTimeout) Error() string   { return "i/o timeout" }
+func (dialTimeout) Error() string { return "i/o timeout" }
 
-func (dialTimeout) Timeout() bool   { return true }
+func (dialTimeout) Timeout() bool { return true }
 
 func (dialTimeout) Temporary() bool { return true }

@@ -28,14 +28,14 @@ func TestF119SlowBodyIsReadWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		chunk := bytes.Repeat([]byte("x"), 512<<10)
-		defer n.serve("a:80", func(w http.ResponseWriter, _ *http.Request) {
+		n.start(t, "a:80", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(200)
 			w.(http.Flusher).Flush()
 			for range 20 {
 				time.Sleep(100 * time.Millisecond)
 				_, _ = w.Write(chunk)
 			}
-		})()
+		}, nil)
 		base := n.base(0)
 		base.ResponseHeaderTimeout = time.Second
 		tr := newTransport(t, sqf.New(newPool(t, calm, "a")), lbhttp.Config{Base: base})
@@ -71,13 +71,13 @@ func TestF131InformationalResponses(t *testing.T) {
 func TestF131LatencyIsThatOfTheFinalHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) {
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(103)
 			time.Sleep(time.Second)
 			w.WriteHeader(200)
 			w.(http.Flusher).Flush()
 			time.Sleep(time.Minute)
-		})()
+		}, nil)
 		var header time.Duration
 		tr := newTransport(t, sqf.New(newPool(t, calm, "a")), lbhttp.Config{Base: n.base(0), Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {
 			header = a.ToHeader

@@ -101,7 +101,7 @@ var errMine = errors.New("my own reason")
 func TestF094CancelWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })()
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil)
 		pool := newPool(t, evenkeel.Config{}, "a", "b")
 		require.NoError(t, pool.SetWeight("b", 0))
 		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
@@ -148,7 +148,7 @@ func TestF096CancelDuringDial(t *testing.T) {
 			}
 			return dial(ctx, network, addr)
 		}
-		defer n.serve("a:80", text("hello"))()
+		n.start(t, "a:80", text("hello"), nil)
 		pool := newPool(t, evenkeel.Config{}, "a")
 		cfg, said := recorded(lbhttp.Config{Base: slow})
 		tr := newTransport(t, sqf.New(pool), cfg)
@@ -177,12 +177,12 @@ func TestF097FirstOfThreeWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		for i, h := range []string{"a:80", "b:80", "c:80"} {
-			defer n.serve(h, func(w http.ResponseWriter, r *http.Request) {
+			n.start(t, h, func(w http.ResponseWriter, r *http.Request) {
 				select {
 				case <-time.After(time.Duration(i+1) * 10 * time.Millisecond):
 				case <-r.Context().Done():
 				}
-			})()
+			}, nil)
 		}
 		pool := newPool(t, evenkeel.Config{}, "a", "b", "c")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)})
@@ -229,31 +229,35 @@ func TestF099CancelWhileTheBodyIsRead(t *testing.T) {
 }
 
 func TestClientTimeoutIsTheCallersDeadline(t *testing.T) {
-	for _, path := range []string{"/header", "/body"} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/body" {
 				w.WriteHeader(200)
 				w.(http.Flusher).Flush()
 			}
 			<-r.Context().Done()
-		})
-		pool := newPool(t, calm, s.addr)
-		cfg, said := recorded(lbhttp.Config{})
+		}, nil)
+		pool := newPool(t, calm, "a")
+		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
 		c := client(t, pool, cfg)
 		c.Timeout = 30 * time.Millisecond
-		for range 5 {
-			resp, err := c.Get("http://svc" + path)
-			if err == nil { // on a slow machine the header may be late too
-				_, err = io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
+		for _, path := range []string{"/header", "/body"} {
+			for range 5 {
+				resp, err := c.Get("http://svc" + path)
+				require.Equal(t, path == "/body", err == nil)
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				var timeout interface{ Timeout() bool }
+				require.ErrorAs(t, err, &timeout)
+				assert.True(t, timeout.Timeout())
+				require.Equal(t, []evenkeel.Outcome{deadline}, said(), path)
 			}
-			var timeout interface{ Timeout() bool }
-			require.ErrorAs(t, err, &timeout)
-			assert.True(t, timeout.Timeout())
-			require.Equal(t, []evenkeel.Outcome{deadline}, said(), path)
 		}
 		assertIdle(t, pool)
-	}
+	})
 }
 
 func TestCallersOwnFaultsAreNeutral(t *testing.T) {
@@ -339,11 +343,11 @@ func (broken) Read([]byte) (int, error) { return 0, errMine }
 func TestF084OutcomesGoToTheBackendThatHadTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", func(http.ResponseWriter, *http.Request) {
+		n.start(t, "a:80", func(http.ResponseWriter, *http.Request) {
 			time.Sleep(300 * time.Millisecond)
 			panic(http.ErrAbortHandler)
-		})()
-		defer n.serve("b:80", func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })()
+		}, nil)
+		n.start(t, "b:80", func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) }, nil)
 		pool := newPool(t, calm, "a", "b")
 		got := map[string]map[evenkeel.Outcome]int{"a": {}, "b": {}}
 		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0), Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {

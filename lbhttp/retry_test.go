@@ -24,7 +24,7 @@ func TestF101BlackholedDials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		n.black["a:80"] = true
-		defer n.serve("b:80", text("hello"))()
+		n.start(t, "b:80", text("hello"), nil)
 		pool := newPool(t, calm, "a", "b")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(200 * time.Millisecond)})
 		var wg sync.WaitGroup
@@ -114,11 +114,11 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		after := ""
-		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) {
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", after)
 			w.WriteHeader(503)
-		})()
-		defer n.serve("b:80", text("hello"))()
+		}, nil)
+		n.start(t, "b:80", text("hello"), nil)
 		pool := newPool(t, calm, "a", "b")
 		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0), Retry: lbhttp.Retry{Statuses: []int{503}}})
 		get := func(ctx context.Context) (int, time.Duration, error) {

@@ -58,7 +58,7 @@ func say(t *testing.T, rw io.ReadWriter, what string) {
 func TestF114UpgradedStreamIsInFlightUntilItIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", upgradeEcho)()
+		n.start(t, "a:80", upgradeEcho, nil)
 		pool := newPool(t, calm, "a")
 		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
 		tr := newTransport(t, sqf.New(pool), cfg)
@@ -83,17 +83,21 @@ func TestF114UpgradedStreamIsInFlightUntilItIsClosed(t *testing.T) {
 }
 
 func TestF114UpgradeThroughReverseProxy(t *testing.T) {
-	s := serve(t, upgradeEcho)
-	pool := newPool(t, calm, s.addr)
-	proxy := serve(t, (&httputil.ReverseProxy{
-		Transport: newTransport(t, sqf.New(pool), lbhttp.Config{}),
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "svc"}) },
-	}).ServeHTTP)
-	bare := &http.Transport{}
-	_, rw := upgrade(t, bare, proxy.URL)
-	say(t, rw, "hello")
-	assert.Equal(t, 1, pool.InFlight(s.addr))
-	require.NoError(t, rw.Close())
-	require.Eventually(t, func() bool { return pool.InFlight(s.addr) == 0 }, 10*time.Second, time.Millisecond)
-	bare.CloseIdleConnections()
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		n.start(t, "a:80", upgradeEcho, nil)
+		pool := newPool(t, calm, "a")
+		n.start(t, "proxy:80", (&httputil.ReverseProxy{
+			Transport: newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)}),
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "svc"}) },
+		}).ServeHTTP, nil)
+		bare := n.base(0)
+		defer bare.CloseIdleConnections()
+		_, rw := upgrade(t, bare, "http://proxy/")
+		say(t, rw, "hello")
+		assert.Equal(t, 1, pool.InFlight("a"))
+		require.NoError(t, rw.Close())
+		synctest.Wait()
+		assert.Zero(t, pool.InFlight("a"))
+	})
 }
