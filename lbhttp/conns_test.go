@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,35 +68,31 @@ func (c closer) CloseIdleConnections() { c() }
 func TestChurningAddressesLeaveNoConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		var open atomic.Int64
+		var servers []*memServer
+		open := func() (open int64) {
+			synctest.Wait()
+			for _, s := range servers {
+				open += s.open.Load()
+			}
+			return open
+		}
 		pool := newPool(t, calm)
 		base := n.base(0)
 		base.IdleConnTimeout = 1000 * time.Hour
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base})
 		for i := range 300 {
 			addr := fmt.Sprintf("h%d:80", i)
-			s := &http.Server{Handler: text("x"), ErrorLog: quiet, ConnState: func(_ net.Conn, st http.ConnState) {
-				switch st {
-				case http.StateNew:
-					open.Add(1)
-				case http.StateClosed:
-					open.Add(-1)
-				}
-			}}
-			l := n.listen(addr)
-			go func() { _ = s.Serve(l) }()
-			defer s.Close()
+			servers = append(servers, n.start(t, addr, text("x"), nil))
 			require.NoError(t, pool.Replace(addr))
 			for range 3 {
 				resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
 				body(t, resp, err)
 			}
 			time.Sleep(20 * time.Second)
-			require.LessOrEqual(t, open.Load(), int64(8), "after %d addresses", i+1)
+			require.LessOrEqual(t, open(), int64(8), "after %d addresses", i+1)
 		}
 		tr.CloseIdleConnections()
-		synctest.Wait()
-		assert.Zero(t, open.Load())
+		assert.Zero(t, open())
 	})
 }
 

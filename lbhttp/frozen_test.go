@@ -46,19 +46,18 @@ func (f *frozen) Write(p []byte) (int, error) {
 func (f *frozen) Close() error { f.once.Do(func() { close(f.done) }); return f.Conn.Close() }
 
 func TestF129FrozenConnectionIsNotUsedAgain(t *testing.T) {
-	donor := serveTLS(t, text(""))
-	trust := donor.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	serverTLS, clientTLS := certified()
 	for _, proto := range []string{"h2", "http/1.1"} {
 		synctest.Test(t, func(t *testing.T) {
 			n := newMemNet()
-			s := &http.Server{Handler: text("hello"), ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: donor.TLS.Certificates, NextProtos: []string{proto}}}
+			s := &http.Server{Handler: text("hello"), ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: serverTLS.Certificates, NextProtos: []string{proto}}}
 			l := n.listen("a:443")
 			served := make(chan struct{})
 			go func() { defer close(served); _ = s.ServeTLS(l, "", "") }()
 			var mu sync.Mutex
 			var conns []*frozen
 			base := n.base(0)
-			base.TLSClientConfig = &tls.Config{RootCAs: trust}
+			base.TLSClientConfig = clientTLS
 			base.ForceAttemptHTTP2 = true
 			dial := base.DialContext
 			base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -103,14 +102,13 @@ func TestF129FrozenConnectionIsNotUsedAgain(t *testing.T) {
 // A whole host that freezes is ejected, though its calls only run into their
 // callers' deadlines; when it thaws its trial goes over a new connection.
 func TestF129FrozenHostIsEjectedAndComesBack(t *testing.T) {
-	donor := serveTLS(t, text(""))
-	trust := donor.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	serverTLS, clientTLS := certified()
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		var served sync.WaitGroup
 		var servers []*http.Server
 		for _, h := range []string{"a:443", "b:443"} {
-			s := &http.Server{Handler: text("hello"), ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: donor.TLS.Certificates}}
+			s := &http.Server{Handler: text("hello"), ErrorLog: quiet, TLSConfig: &tls.Config{Certificates: serverTLS.Certificates}}
 			l := n.listen(h)
 			served.Go(func() { _ = s.ServeTLS(l, "", "") })
 			servers = append(servers, s)
@@ -118,7 +116,7 @@ func TestF129FrozenHostIsEjectedAndComesBack(t *testing.T) {
 		var ice atomic.Pointer[atomic.Bool] // over the connections to a that are made from now on
 		ice.Store(new(atomic.Bool))
 		base := n.base(0)
-		base.TLSClientConfig = &tls.Config{RootCAs: trust}
+		base.TLSClientConfig = clientTLS
 		base.ForceAttemptHTTP2 = true
 		dial := base.DialContext
 		base.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {

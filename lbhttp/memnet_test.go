@@ -74,7 +74,7 @@ type memServer struct {
 // unless cfg has protocols of its own. The end of the test stops it.
 func (n *memNet) start(t testing.TB, addr string, h http.HandlerFunc, cfg *tls.Config) *memServer {
 	s := &memServer{done: make(chan struct{})}
-	s.ErrorLog, s.TLSConfig = quiet, cfg
+	s.ErrorLog, s.TLSConfig = quiet, cfg.Clone()
 	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.calls.Add(1); h(w, r) })
 	s.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
