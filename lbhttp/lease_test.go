@@ -462,3 +462,31 @@ func TestNoBackendAndBadRequests(t *testing.T) {
 		assert.ErrorIs(t, err, evenkeel.ErrNil)
 	}
 }
+
+// As the package comment says, a request in flight has no goroutine of lbhttp. The
+// bubble does not end before those that the end of the context started have ended.
+func TestGoroutines(t *testing.T) {
+	const n = 100
+	synctest.Test(t, func(t *testing.T) {
+		pool := newPool(t, calm, "a")
+		var outcomes atomic.Int64
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{
+			Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+				return answer(r, 200, io.NopCloser(strings.NewReader("x"))), nil
+			}),
+			Outcome: func(lbhttp.Attempt) evenkeel.Outcome { outcomes.Add(1); return neutral },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		before := runtime.NumGoroutine()
+		for range n {
+			_, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
+			require.NoError(t, err)
+		}
+		require.Equal(t, n, pool.InFlight("a"))
+		assert.Less(t, runtime.NumGoroutine(), before+n, "the runtime may have started some of its own")
+		cancel()
+		synctest.Wait()
+		assertIdle(t, pool)
+		assert.EqualValues(t, n, outcomes.Load())
+	})
+}
