@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -185,20 +186,24 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestReverseProxyBalances(t *testing.T) {
-	a, b := serve(t, text("a")), serve(t, text("b"))
-	pool := newPool(t, calm, a.addr, b.addr)
-	proxy := serve(t, (&httputil.ReverseProxy{
-		Transport: newTransport(t, firstOf(pool), lbhttp.Config{}),
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "svc"}); r.SetXForwarded() },
-		ErrorLog:  quiet,
-	}).ServeHTTP)
-	c := proxy.Client()
-	assert.Equal(t, "a", body(t, must(c.Get(proxy.URL)), nil))
-	a.Close()
-	assert.Equal(t, "b", body(t, must(c.Get(proxy.URL)), nil))
-	b.Close()
-	resp := must(c.Get(proxy.URL))
-	body(t, resp, nil)
-	assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
-	assertIdle(t, pool)
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		a, b := n.start(t, "a:80", text("a"), nil), n.start(t, "b:80", text("b"), nil)
+		pool := newPool(t, calm, "a", "b")
+		n.start(t, "proxy:80", (&httputil.ReverseProxy{
+			Transport: newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0)}),
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "svc"}); r.SetXForwarded() },
+			ErrorLog:  quiet,
+		}).ServeHTTP, nil)
+		c := &http.Client{Transport: n.base(0)}
+		defer c.CloseIdleConnections()
+		assert.Equal(t, "a", body(t, must(c.Get("http://proxy/")), nil))
+		a.stop()
+		assert.Equal(t, "b", body(t, must(c.Get("http://proxy/")), nil))
+		b.stop()
+		resp := must(c.Get("http://proxy/"))
+		body(t, resp, nil)
+		assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
+		assertIdle(t, pool)
+	})
 }
