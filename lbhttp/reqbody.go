@@ -27,7 +27,7 @@ type sentBody struct {
 func (b *sentBody) on(e bodyEvent) (to bodyState, changed bool) {
 	for {
 		from := b.state.Load()
-		to := bodyTable[from][e]
+		to = bodyTable[from][e]
 		if to == bodyRefused || to == bodyState(from) {
 			return to, false
 		}
