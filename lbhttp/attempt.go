@@ -5,274 +5,95 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
 
-// attempt is one lease and the one request that is sent on it. What a request
-// needs beyond the bare transport is in this one piece of memory, which lives
-// until its response body is dropped.
+// attempt is one lease and the one request that is sent on it. All that a request
+// needs beyond the bare transport is in this one piece of memory, which lives until
+// the response body is dropped. This file is its data and its end: an attempt ends
+// exactly once, whoever ends it.
 type attempt struct {
 	t      *Transport
 	lease  evenkeel.Lease[string]
-	caller *http.Request // never changed
-	copy   *sentCopy     // what is sent in its place; nil: itself
-
-	badTrailer bool // the caller's is refused by the base; set for the first attempt, then there is no other
+	caller *http.Request // the caller's request; never changed
+	copy   *sentCopy     // what is sent in its place; nil: the caller's request itself
 
 	sent sentBody      // the caller's body; unused if that is plain
-	body io.ReadCloser // the response's
+	body io.ReadCloser // the response's body
 
-	closing atomic.Bool // the caller closes the response's body, or has
+	closing atomic.Bool // the caller closes the response's body, or has closed it
 
-	headed atomic.Bool // there was a header: status is set, and copy.seen if it is asked for
-	status int         // as it came: the response itself is the caller's, to change as it likes
-	stop   func() bool // ends the watch on the context; nil: that cannot end
+	headed atomic.Bool // there was a header: status is set, and copy.seen if Config.Outcome needs it
+	status int         // as it came: the caller may change its response
+	stop   func() bool // ends the watch on the context; nil: there is none
 
 	ending  sync.Mutex // held while the attempt is concluded; guards what follows
+	route   *route     // the one that the attempt has entered; nil: none
+	conns   *Conns     // of the route
+	answers uint64     // of the route, when the attempt entered it
 	over    bool
-	route   *route // that it is entered on, or was; nil: none
-	answers uint64 // of the route, when the attempt began
+
+	// badTrailer says that http.Transport refuses the caller's trailer. It is set before
+	// the first attempt is sent, which is then the only one.
+	badTrailer bool
 }
 
-// sentCopy is a copy of the caller's request that can be changed, and what is asked
-// only of some attempts: how long the header took and what it was, for a
-// Config.Outcome; whether there was a connection, for a request that must not be sent again if it may have
-// been received (without TLS, and with nothing in between, the error says that).
-type sentCopy struct {
-	req       http.Request
-	url       url.URL
-	clock     time.Duration // when it began, since Transport.made; then the time to the header
-	seen      *http.Response
-	trace     httptrace.ClientTrace
-	traced    bool
-	connected atomic.Bool
+// attemptKey is the key of the attempt in the context of a request that goes
+// through a custom base.
+type attemptKey struct{}
+
+func attemptContext(ctx context.Context, a *attempt) context.Context {
+	return context.WithValue(ctx, attemptKey{}, a)
 }
 
-func (c *sentCopy) watch() { c.traced, c.trace.GotConn = true, c.gotConn }
-
-func (c *sentCopy) gotConn(httptrace.GotConnInfo) { c.connected.Store(true) }
-
-// newAttempt returns an attempt, in one piece with its copy if it surely needs one.
-func (t *Transport) newAttempt(req *http.Request) *attempt {
-	traced := t.base == nil && t.retries && req.URL.Scheme == "https" && !idempotent(req)
-	if t.base == nil && !traced && t.cfg.Outcome == nil {
-		return &attempt{t: t, caller: req}
-	}
-	both := &struct {
-		attempt
-		sentCopy
-	}{attempt: attempt{t: t, caller: req}}
-	both.copy = &both.sentCopy
-	if traced {
-		both.watch()
-	}
-	if t.cfg.Outcome != nil {
-		both.clock = time.Since(t.made)
-	}
-	return &both.attempt
+// attemptOf returns the attempt that a request belongs to, nil if it belongs to
+// none.
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
 }
 
-// prepare returns the request that is sent: the caller's own, if it can be sent as
-// it is, or else the copy.
-func (a *attempt) prepare(ctx context.Context, body io.ReadCloser, to *url.URL) *http.Request {
-	req := a.caller
-	shim := body != nil && body != http.NoBody && (req.GetBody == nil || !plain(body, req.ContentLength))
-	if a.copy == nil {
-		if to == nil && !shim && body == req.Body {
-			return req
-		}
-		a.copy = &sentCopy{}
-	}
-	out := &a.copy.req
-	if *out = *req; ctx != req.Context() {
-		*out = *req.WithContext(ctx)
-	}
-	if to != nil {
-		a.copy.url = *req.URL
-		address(&a.copy.url, to)
-		out.URL = &a.copy.url
-		if out.Host == "" {
-			out.Host = req.URL.Host
-		}
-	}
-	if out.Body = body; shim {
-		a.shim(out)
-	}
-	return out
-}
-
-// run sends the request with the given body. The lease is held. What it returns
-// has been seen by nobody else yet: see hand and end.
-func (a *attempt) run(body io.ReadCloser) (*http.Response, error) {
-	req, t := a.caller, a.t
-	returned := false
-	defer func() {
-		if !returned { // the base panicked, or ended its goroutine
-			a.abandon()
-		}
-	}()
-	to := t.conns.target(a.lease.Backend())
-	if to.err != nil {
-		a.prepare(req.Context(), body, nil)
-		returned = true
-		return nil, to.err
-	}
-	ctx, via, addr := req.Context(), t.base, to.url
-	if via == nil {
-		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host, true})
-		a.route, a.answers = r, r.answered.Load() // nobody else knows of it yet
-		via = r.via
-		if r.direct {
-			addr = nil
-		} else if t.retries && !idempotent(req) {
-			if a.copy == nil {
-				a.copy = &sentCopy{}
-			}
-			a.copy.watch()
-		}
-	} else {
-		ctx = attemptContext(ctx, a)
-	}
-	if a.copy != nil && a.copy.traced {
-		ctx = httptrace.WithClientTrace(ctx, &a.copy.trace)
-	}
-	out := a.prepare(ctx, body, addr)
-	if ctx.Done() != nil {
-		a.stop = context.AfterFunc(req.Context(), a.expire)
-	}
-
-	resp, err := via.RoundTrip(out)
-	returned = true
-	switch {
-	case err != nil:
-		if resp != nil && resp.Body != nil {
-			_ = resp.Body.Close()
-		}
-		a.suspect(err)
-		return nil, err
-	case resp == nil:
-		return nil, errNothing
-	}
-	if t.cfg.Outcome != nil {
-		a.copy.clock = time.Since(t.made) - a.copy.clock
-		a.copy.seen = asItCame(resp, req)
-	}
-	if r, _ := a.way(); r != nil {
-		r.answered.Add(1)
-	}
-	resp.Request = req
-	a.status = resp.StatusCode
-	a.headed.Store(true)
-	return resp, nil
-}
-
-// asItCame returns a copy of the status and headers of a response, for a
-// Config.Outcome to look at while the caller changes its own.
-func asItCame(resp *http.Response, req *http.Request) *http.Response {
-	seen := *resp
-	seen.Header, seen.TransferEncoding = resp.Header.Clone(), slices.Clone(resp.TransferEncoding)
-	seen.Body, seen.Trailer, seen.Request = http.NoBody, nil, req
-	return &seen
-}
-
-// shim puts the attempt's sentBody before the body. The base's own replays, on
-// connections that the server had closed, get theirs by the request's GetBody.
-func (a *attempt) shim(out *http.Request) {
-	a.sent.inner, a.sent.length = out.Body, out.ContentLength
-	out.Body = &a.sent
-	if get := out.GetBody; get != nil {
-		out.GetBody = func() (io.ReadCloser, error) {
-			again, err := get()
-			if err != nil {
-				a.sent.state.Or(bodyBroke)
-				return nil, err
-			}
-			b := &resentBody{sentBody: sentBody{inner: again, length: a.sent.length}, first: &a.sent}
-			b.settle()
-			return b, nil
-		}
-	}
-}
-
-// take notes the route that the attempt goes by; it is entered. False: it has
-// one, or is over.
-func (a *attempt) take(r *route) bool {
+// take gives the attempt the route that it goes by, which has been entered. It
+// reports false if the attempt has a route already or is over.
+func (a *attempt) take(c *Conns, r *route) bool {
 	a.ending.Lock()
 	defer a.ending.Unlock()
 	if a.over || a.route != nil {
 		return false
 	}
-	a.route, a.answers = r, r.answered.Load()
+	a.conns, a.route, a.answers = c, r, r.answered.Load()
 	return true
 }
 
-// way returns the route, nil if there is none, and how often it had been answered
-// on when the attempt began.
-func (a *attempt) way() (*route, uint64) {
+// answered counts a response header on the route.
+func (a *attempt) answered() {
 	a.ending.Lock()
-	defer a.ending.Unlock()
-	return a.route, a.answers
+	r := a.route
+	a.ending.Unlock()
+	if r != nil {
+		r.answered.Add(1)
+	}
 }
 
-// suspect gives up the connections of a route that a request got no sign of life
-// from until its time was up.
+// suspect retires the route if err is a timeout and nothing was received on the
+// route since the attempt began.
 func (a *attempt) suspect(err error) {
-	r, answers := a.way()
+	a.ending.Lock()
+	c, r, answers := a.conns, a.route, a.answers
+	a.ending.Unlock()
 	if r == nil || r.answered.Load() != answers {
 		return
 	}
 	if errors.Is(a.caller.Context().Err(), context.DeadlineExceeded) || isTimeout(err) {
-		r.conns.distrust(r)
+		c.distrust(r)
 	}
 }
 
-// hand makes the response the caller's. The attempt is over when its body is.
-func (a *attempt) hand(resp *http.Response) *http.Response {
-	a.sent.settle()
-	switch {
-	case resp.Body == nil || resp.Body == http.NoBody || bodiless(a.caller.Method, resp):
-		a.end(nil)
-	case resp.StatusCode == http.StatusSwitchingProtocols:
-		a.body = resp.Body
-		if rw, ok := resp.Body.(io.ReadWriteCloser); ok {
-			resp.Body = &upgraded{respBody: (*respBody)(a), rw: rw}
-		} else {
-			resp.Body = (*respBody)(a)
-		}
-	default:
-		a.body = resp.Body
-		resp.Body = (*respBody)(a)
-	}
-	return resp
-}
-
-// fail ends an attempt that brought no response and is not made again.
-func (a *attempt) fail(err error) {
-	if a.sent.inner != nil {
-		a.sent.settle()
-		_ = a.sent.Close()
-	}
-	a.end(err)
-}
-
-// bodiless reports whether a response can have no body.
-func bodiless(method string, resp *http.Response) bool {
-	switch resp.StatusCode {
-	case http.StatusNoContent, http.StatusNotModified:
-		return true
-	}
-	return method == http.MethodHead
-}
-
-// end ends the attempt, once: err is nil if all went well. When it returns the
-// lease is over, whoever ended it.
+// end ends the attempt, if it is not over; err is nil if all went well. When end
+// returns the lease is over, whoever ended it.
 func (a *attempt) end(err error) {
 	a.ending.Lock()
 	defer a.ending.Unlock()
@@ -286,6 +107,23 @@ func (a *attempt) end(err error) {
 	a.conclude(err)
 }
 
+// finish ends the attempt because the response's body was read to its end, which
+// also brings the trailer.
+func (a *attempt) finish() {
+	a.ending.Lock()
+	if !a.over {
+		a.copy.recordTrailer()
+	}
+	a.ending.Unlock()
+	a.end(nil)
+}
+
+// closed ends the attempt because the caller has closed the response's body. That
+// is no error, unless the caller closes it because the context has ended.
+func (a *attempt) closed() {
+	a.end(context.Cause(a.caller.Context()))
+}
+
 // expire ends the attempt because the request's context has ended.
 func (a *attempt) expire() {
 	a.ending.Lock()
@@ -296,22 +134,45 @@ func (a *attempt) expire() {
 	}
 }
 
-// conclude tells the pool how the attempt went. The caller holds a.ending, so
-// that the request is not looked at once RoundTrip has returned an error.
+// fail ends an attempt that brought no response and is not followed by another.
+func (a *attempt) fail(err error) {
+	a.sent.shut()
+	a.end(err)
+}
+
+// abandon ends an attempt whose base panicked or called runtime.Goexit. Nothing is
+// known of how it went, so no outcome is given.
+func (a *attempt) abandon() {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.over = true
+		if a.stop != nil {
+			a.stop()
+		}
+		a.leave()
+		a.lease.Release()
+	}
+	a.sent.shut()
+}
+
+// conclude gives the pool the attempt's outcome and ends the lease. The caller holds
+// a.ending, so that the request is not looked at after RoundTrip has returned an
+// error.
 func (a *attempt) conclude(err error) {
-	defer a.lease.Release() // if the user's rule panics
-	a.depart()
+	defer a.lease.Release() // in case Config.Outcome panics
+	a.leave()
 	status, headed := 0, a.headed.Load()
 	if headed {
 		status = a.status
 	}
 	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Err: err}
 	if err != nil && a.caller.Context().Err() == nil {
-		end.CallerFailed = a.sent.broke() || a.invalid()
+		end.CallerFailed = a.sent.failed.Load() || a.invalid()
 	}
 	if a.t.cfg.Outcome != nil {
 		if headed {
-			end.Header, end.Response = a.copy.clock, a.copy.seen
+			end.ToHeader, end.Response = a.copy.toHeader, a.copy.seen
 		}
 		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(status, err))
 		return
@@ -324,93 +185,13 @@ func (a *attempt) conclude(err error) {
 	}
 }
 
-// depart leaves the route. The caller holds a.ending and has set a.over.
-func (a *attempt) depart() {
+// leave leaves the route. The caller holds a.ending and has set a.over.
+func (a *attempt) leave() {
 	if a.route != nil {
 		a.route.leave()
 	}
 }
 
-// abandon ends an attempt that was left by a panic: nothing is known of how it
-// went.
-func (a *attempt) abandon() {
-	a.ending.Lock()
-	defer a.ending.Unlock()
-	if !a.over {
-		a.over = true
-		if a.stop != nil {
-			a.stop()
-		}
-		a.depart()
-		a.lease.Release()
-	}
-	if a.sent.inner != nil {
-		a.sent.settle()
-		_ = a.sent.Close()
-	}
-}
-
-// respBody is an attempt as the body of its response.
-type respBody attempt
-
-// Read implements io.Reader.
-func (b *respBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	if err != nil {
-		b.ended(err)
-	}
-	return n, err
-}
-
-func (b *respBody) ended(err error) {
-	a := (*attempt)(b)
-	switch {
-	case err == io.EOF:
-		a.end(nil)
-	case a.closing.Load(): // which is why
-		a.closed()
-	default:
-		a.end(err)
-	}
-}
-
-// closed ends the attempt because the caller has closed the body.
-func (a *attempt) closed() {
-	a.end(context.Cause(a.caller.Context())) // closed early is fine, unless it is why
-}
-
-// Close implements io.Closer.
-func (b *respBody) Close() error {
-	a := (*attempt)(b)
-	a.closing.Store(true) // first: a Read that this wakes up must know
-	err := b.body.Close()
-	a.closed()
-	return err
-}
-
-// upgraded is the body of a 101 response: a stream both ways, in flight until it
-// is closed, since one side may end before the other.
-type upgraded struct {
-	*respBody
-	rw io.ReadWriteCloser
-}
-
-// Read implements io.Reader.
-func (u *upgraded) Read(p []byte) (int, error) {
-	n, err := u.rw.Read(p)
-	if err != nil && err != io.EOF {
-		u.ended(err)
-	}
-	return n, err
-}
-
-// Write implements io.Writer.
-func (u *upgraded) Write(p []byte) (int, error) { return u.rw.Write(p) }
-
-// CloseWrite ends the writing side, where the base's stream can do so.
-func (u *upgraded) CloseWrite() error {
-	if c, ok := u.rw.(interface{ CloseWrite() error }); ok {
-		return c.CloseWrite()
-	}
-	return http.ErrNotSupported
-}
+// invalid reports whether http.Transport refuses the caller's request, so that the
+// error says nothing about the backend. It is asked only after an error.
+func (a *attempt) invalid() bool { return a.badTrailer || invalid(a.caller) }

@@ -113,7 +113,7 @@ func TestBaseThatReplaysByItself(t *testing.T) {
 func TestLegacyCancelIsTheCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })()
+		n.start(t, "a:80", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil)
 		pool := newPool(t, calm, "a", "b")
 		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
 		tr := newTransport(t, firstOf(pool), cfg)

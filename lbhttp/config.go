@@ -9,77 +9,86 @@ import (
 	"github.com/evenkeel-go/evenkeel"
 )
 
-// Config is how a Transport behaves. The zero value is the recommended set-up; a
-// value out of range is refused by NewWith with an error that names the field.
+// Config is the set-up of a Transport. The zero value is the recommended set-up.
+// NewWith refuses a value that is out of range, with an error that names the field.
+// The Transport keeps a copy, so later changes have no effect.
 type Config struct {
-	// Base sends the requests. nil: an http.Transport like http.DefaultTransport,
-	// but with room for 256 idle connections to each backend, since the default of
-	// two makes a busy client dial again and again. An *http.Transport is copied,
-	// with its settings: later changes of it have no effect, and its own
-	// connections are not used. A *Conns is used as it is. For any other see the
-	// package comment.
+	// Base sends the requests.
+	//
+	// If Base is nil it is an http.Transport like http.DefaultTransport, with room
+	// for 256 idle connections to each backend: with the default of two a busy client
+	// dials again and again. If Base is an *http.Transport, the Transport uses copies
+	// of it: later changes have no effect, and its own connections are not used. A
+	// *Conns is used as it is. The package comment says what any other base cannot
+	// keep.
 	Base http.RoundTripper
 
-	// Outcome says how an attempt ended, as far as its backend is concerned, in
-	// place of DefaultOutcome. It is called once for each attempt, at its end,
-	// from any goroutine. A result that is none of evenkeel's constants is taken
-	// for OutcomeFailure.
+	// Outcome says how an attempt ended, as far as its backend is concerned. nil:
+	// DefaultOutcome. Outcome is called once for each attempt, at its end, from any
+	// goroutine. A result that is none of evenkeel's constants counts as
+	// OutcomeFailure.
 	//
-	// It must not panic. If it does the lease is released and the panic goes on: in
-	// the caller's RoundTrip, or its Read or Close of the body; but where it was the
-	// end of the request's context that ended the attempt, on a goroutine of its own,
-	// which nobody can recover, so that it ends the process.
+	// Outcome must not panic. If it does, the lease is released and the panic goes on.
+	// It goes on in the caller's RoundTrip, or in the caller's Read or Close of the
+	// body. But if the end of the request's context ended the attempt, it goes on in
+	// a goroutine where nobody can recover it, and ends the process.
 	Outcome func(Attempt) evenkeel.Outcome
 
-	// Retry says when a request is tried again on another backend. On by default.
+	// Retry says when a request is tried again on another backend. It is on by
+	// default.
 	Retry Retry
 }
 
-// Retry says when a request is tried again. Each attempt goes to a backend that
-// this request has not been given to yet, and ends before the next one begins. The
-// zero value is the recommended set-up.
+// Retry says when a request is tried again. Each attempt goes to a backend that the
+// same request has not been sent to yet, and ends before the next attempt begins.
+// The zero value is the recommended set-up.
 //
-// Tried again is, if its body can be replayed (it has none, GetBody is set, or
-// nothing has been read of it):
+// A request is tried again if its body can be replayed, and if
 //
-//   - any request that was certainly not sent: no connection could be made;
-//   - any request that was answered 421 Misdirected Request, by which a server
-//     says that it has not acted on it, or with one of Statuses;
-//   - an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE, or one with a
-//     header Idempotency-Key or X-Idempotency-Key) after any error of the
-//     connection before the response header.
+//   - it was certainly not sent, because no connection could be made; or
+//   - it was answered 421 Misdirected Request, by which a server says that it has not
+//     acted on the request, or answered with one of Statuses; or
+//   - it is idempotent, and the connection failed before the response header. GET,
+//     HEAD, OPTIONS, TRACE, PUT and DELETE are idempotent, and so is any request with
+//     a header Idempotency-Key or X-Idempotency-Key.
 //
-// Nothing is tried again once the request's context has ended, after an error
-// from the caller's request body, or once a response has been handed over. When
-// attempts, backends or budget run out the last answer stands: an error lists all
-// attempts (see [Error]), and a response is returned as it is.
+// A body can be replayed if there is none, if GetBody is set, or if nothing has been
+// read from it.
+//
+// No request is tried again after its context has ended, after an error from the
+// caller's request body, or after RoundTrip has returned a response. When the
+// attempts, the backends or the budget are used up, the last answer stands: a
+// response is returned as it is, and an error lists all attempts (see [Error]).
 //
 // Retries need a balancer that also has
 //
 //	LeaseExcept(ctx context.Context, tried ...string) (evenkeel.Lease[string], error)
 //
-// as all of evenkeel's have; with one that has not there are none.
+// as all of evenkeel's have. With any other balancer there are no retries.
 type Retry struct {
 	// Off turns all retries off. A base http.Transport still replaces a connection
 	// that the server had closed while it was idle.
 	Off bool
 
-	// Attempts is the most attempts for one request, the first included. 0: 3.
+	// Attempts is the greatest number of attempts for one request, the first
+	// included. 0: 3. A negative value is refused.
 	Attempts int
 
 	// Statuses are the status codes, from 400 to 599, that are tried again whatever
-	// the method. None by default. Before that the response is closed, after at
-	// most 64 KiB and 50 ms of reading so that its connection can be used again.
+	// the method. There are none by default. Before the next attempt the response is
+	// read, up to 64 KiB and 50 ms, so that its connection can be used again, and
+	// closed.
 	Statuses []int
 
-	// Share and PerSecond are the budget, over the last ten seconds and all requests
-	// of the Transport: this share of the requests, from 0 to 1, plus so many each
-	// second. 0: 0.2 and 10. Negative: none.
+	// Share and PerSecond are the budget of retries, over the last ten seconds and all
+	// requests of the Transport. It is Share times the requests, plus PerSecond for
+	// each second. Share is at most 1. 0: 0.2 and 10. Negative: none.
 	Share, PerSecond float64
 
-	// MaxWait is the longest Retry-After, of a response that is to be tried again,
-	// that is waited for, as long as the context allows it. A response that asks
-	// for more is returned as it is. 0: 10 s. Negative: none is waited for.
+	// MaxWait is the longest Retry-After, of a response with one of Statuses, that is
+	// waited for. Nothing is in flight during the wait. A response that asks for more
+	// than MaxWait, or for more than is left until the context's deadline, is returned
+	// as it is. 0: 10 s. Negative: any response that asks for a wait is returned.
 	MaxWait time.Duration
 }
 

@@ -160,35 +160,40 @@ func TestF006CancelBetweenPickAndSend(t *testing.T) {
 }
 
 func TestF007AbandonedBody(t *testing.T) {
-	s := serve(t, endless)
-	pool := newPool(t, calm, s.addr)
-	c := client(t, pool, lbhttp.Config{})
-	begin := func(ctx context.Context) *http.Response {
-		resp, err := c.Do(request(t, ctx, "GET", "http://svc/", nil))
-		require.NoError(t, err)
-		_, err = io.ReadFull(resp.Body, make([]byte, 1024))
-		require.NoError(t, err)
-		require.Equal(t, 1, pool.InFlight(s.addr))
-		return resp
-	}
-	free := func() bool { return pool.InFlight(s.addr) == 0 }
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		n.start(t, "a:80", endless, nil)
+		pool := newPool(t, calm, "a")
+		c := client(t, pool, lbhttp.Config{Base: n.base(0)})
+		begin := func(ctx context.Context) *http.Response {
+			resp, err := c.Do(request(t, ctx, "GET", "http://svc/", nil))
+			require.NoError(t, err)
+			_, err = io.ReadFull(resp.Body, make([]byte, 1024))
+			require.NoError(t, err)
+			require.Equal(t, 1, pool.InFlight("a"))
+			return resp
+		}
 
-	require.NoError(t, begin(t.Context()).Body.Close())
-	assert.True(t, free(), "closed")
+		require.NoError(t, begin(t.Context()).Body.Close())
+		assert.Zero(t, pool.InFlight("a"), "closed")
 
-	ctx, cancel := context.WithCancel(t.Context())
-	resp := begin(ctx)
-	cancel()
-	require.Eventually(t, free, 10*time.Second, time.Millisecond, "cancelled without a Close")
-	_ = resp.Body.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		resp := begin(ctx)
+		cancel()
+		synctest.Wait()
+		assert.Zero(t, pool.InFlight("a"), "cancelled without a Close")
+		_ = resp.Body.Close()
 
-	// Neither: the caller's breach. The end of the context still frees it.
-	ctx, cancel = context.WithCancel(t.Context())
-	begin(ctx)
-	assert.Equal(t, 1, pool.InFlight(s.addr))
-	cancel()
-	require.Eventually(t, free, 10*time.Second, time.Millisecond)
-	assert.Zero(t, stats(t, pool, s.addr).Failures)
+		// Neither: the caller's breach. The end of the context still frees it.
+		ctx, cancel = context.WithCancel(t.Context())
+		begin(ctx)
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, pool.InFlight("a"))
+		cancel()
+		synctest.Wait()
+		assert.Zero(t, pool.InFlight("a"))
+		assert.Zero(t, stats(t, pool, "a").Failures)
+	})
 }
 
 func TestF011RetryHops(t *testing.T) {
@@ -228,8 +233,8 @@ func TestF012CountsByDefault(t *testing.T) {
 		serve := func(i int, d time.Duration) http.HandlerFunc {
 			return func(http.ResponseWriter, *http.Request) { hits[i].Add(1); time.Sleep(d) }
 		}
-		defer n.serve("a:80", serve(0, time.Second))()
-		defer n.serve("b:80", serve(1, 10*time.Millisecond))()
+		n.start(t, "a:80", serve(0, time.Second), nil)
+		n.start(t, "b:80", serve(1, 10*time.Millisecond), nil)
 		pool := newPool(t, evenkeel.Config{}, "a", "b")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)})
 		var wg sync.WaitGroup
@@ -283,7 +288,7 @@ func TestF036BlackHole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		for _, h := range []string{"b:80", "c:80", "d:80", "e:80"} {
-			defer n.serve(h, func(http.ResponseWriter, *http.Request) { time.Sleep(200 * time.Millisecond) })()
+			n.start(t, h, func(http.ResponseWriter, *http.Request) { time.Sleep(200 * time.Millisecond) }, nil)
 		}
 		for name, cfg := range map[string]struct {
 			pool  evenkeel.Config
@@ -398,7 +403,7 @@ func TestContextEndsTheLeaseUnderADeafBase(t *testing.T) {
 func TestLimitsHoldUntilTheBodyEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", text("hello"))()
+		n.start(t, "a:80", text("hello"), nil)
 		pool := newPool(t, evenkeel.Config{MaxInFlight: 1, Backlog: 1}, "a")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)})
 		get := func() (*http.Response, error) {
@@ -456,4 +461,32 @@ func TestNoBackendAndBadRequests(t *testing.T) {
 		_, err = lbhttp.NewWith(lb, lbhttp.Config{})
 		assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
 	}
+}
+
+// As the package comment says, a request in flight has no goroutine of lbhttp. The
+// bubble does not end before those that the end of the context started have ended.
+func TestGoroutines(t *testing.T) {
+	const n = 100
+	synctest.Test(t, func(t *testing.T) {
+		pool := newPool(t, calm, "a")
+		var outcomes atomic.Int64
+		tr := newTransport(t, sqf.New(pool), lbhttp.Config{
+			Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+				return answer(r, 200, io.NopCloser(strings.NewReader("x"))), nil
+			}),
+			Outcome: func(lbhttp.Attempt) evenkeel.Outcome { outcomes.Add(1); return neutral },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		before := runtime.NumGoroutine()
+		for range n {
+			_, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
+			require.NoError(t, err)
+		}
+		require.Equal(t, n, pool.InFlight("a"))
+		assert.Less(t, runtime.NumGoroutine(), before+n, "the runtime may have started some of its own")
+		cancel()
+		synctest.Wait()
+		assertIdle(t, pool)
+		assert.EqualValues(t, n, outcomes.Load())
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,7 +100,7 @@ var errMine = errors.New("my own reason")
 func TestF094CancelWithCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
-		defer n.serve("a:80", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })()
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil)
 		pool := newPool(t, evenkeel.Config{}, "a", "b")
 		require.NoError(t, pool.SetWeight("b", 0))
 		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
@@ -148,7 +147,7 @@ func TestF096CancelDuringDial(t *testing.T) {
 			}
 			return dial(ctx, network, addr)
 		}
-		defer n.serve("a:80", text("hello"))()
+		n.start(t, "a:80", text("hello"), nil)
 		pool := newPool(t, evenkeel.Config{}, "a")
 		cfg, said := recorded(lbhttp.Config{Base: slow})
 		tr := newTransport(t, sqf.New(pool), cfg)
@@ -177,12 +176,12 @@ func TestF097FirstOfThreeWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newMemNet()
 		for i, h := range []string{"a:80", "b:80", "c:80"} {
-			defer n.serve(h, func(w http.ResponseWriter, r *http.Request) {
+			n.start(t, h, func(w http.ResponseWriter, r *http.Request) {
 				select {
 				case <-time.After(time.Duration(i+1) * 10 * time.Millisecond):
 				case <-r.Context().Done():
 				}
-			})()
+			}, nil)
 		}
 		pool := newPool(t, evenkeel.Config{}, "a", "b", "c")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: n.base(0)})
@@ -229,31 +228,35 @@ func TestF099CancelWhileTheBodyIsRead(t *testing.T) {
 }
 
 func TestClientTimeoutIsTheCallersDeadline(t *testing.T) {
-	for _, path := range []string{"/header", "/body"} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newMemNet()
+		n.start(t, "a:80", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/body" {
 				w.WriteHeader(200)
 				w.(http.Flusher).Flush()
 			}
 			<-r.Context().Done()
-		})
-		pool := newPool(t, calm, s.addr)
-		cfg, said := recorded(lbhttp.Config{})
+		}, nil)
+		pool := newPool(t, calm, "a")
+		cfg, said := recorded(lbhttp.Config{Base: n.base(0)})
 		c := client(t, pool, cfg)
 		c.Timeout = 30 * time.Millisecond
-		for range 5 {
-			resp, err := c.Get("http://svc" + path)
-			if err == nil { // on a slow machine the header may be late too
-				_, err = io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
+		for _, path := range []string{"/header", "/body"} {
+			for range 5 {
+				resp, err := c.Get("http://svc" + path)
+				require.Equal(t, path == "/body", err == nil)
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				var timeout interface{ Timeout() bool }
+				require.ErrorAs(t, err, &timeout)
+				assert.True(t, timeout.Timeout())
+				require.Equal(t, []evenkeel.Outcome{deadline}, said(), path)
 			}
-			var timeout interface{ Timeout() bool }
-			require.ErrorAs(t, err, &timeout)
-			assert.True(t, timeout.Timeout())
-			require.Equal(t, []evenkeel.Outcome{deadline}, said(), path)
 		}
 		assertIdle(t, pool)
-	}
+	})
 }
 
 func TestCallersOwnFaultsAreNeutral(t *testing.T) {
@@ -285,44 +288,6 @@ func TestCallersOwnFaultsAreNeutral(t *testing.T) {
 	assert.Zero(t, stats(t, pool, s.addr).Failures)
 }
 
-// trailing is a body that works out the request's trailer while it is read, as
-// http.Request allows.
-type trailing struct {
-	trailer       http.Header
-	reading, done chan struct{}
-}
-
-func (b trailing) Read([]byte) (int, error) {
-	close(b.reading)
-	for range 100 {
-		b.trailer["Sum"] = []string{"x"}
-	}
-	close(b.done)
-	return 0, io.EOF
-}
-
-func (trailing) Close() error { return nil }
-
-// A base may bring an error while it still reads the request's body.
-func TestTrailerIsLeftAloneWhileTheBodyIsRead(t *testing.T) {
-	pool := newPool(t, calm, "a")
-	var b trailing
-	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: roundTripper(func(r *http.Request) (*http.Response, error) {
-		sent := r.Body
-		go func() { _, _ = sent.Read(nil) }()
-		<-b.reading
-		return nil, errMine
-	})})
-	for range 20 {
-		b = trailing{http.Header{"Sum": nil}, make(chan struct{}), make(chan struct{})}
-		req := request(t, t.Context(), "POST", "http://svc/", b)
-		req.Trailer = b.trailer
-		_, err := tr.RoundTrip(req)
-		require.ErrorIs(t, err, errMine)
-		<-b.done
-	}
-}
-
 // trailer gives a request a body that is sent in chunks, and a trailer.
 func trailer(key string) func(*http.Request) {
 	return func(r *http.Request) {
@@ -335,36 +300,6 @@ func trailer(key string) func(*http.Request) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errMine }
-
-func TestF084OutcomesGoToTheBackendThatHadTheAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newMemNet()
-		defer n.serve("a:80", func(http.ResponseWriter, *http.Request) {
-			time.Sleep(300 * time.Millisecond)
-			panic(http.ErrAbortHandler)
-		})()
-		defer n.serve("b:80", func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) })()
-		pool := newPool(t, calm, "a", "b")
-		got := map[string]map[evenkeel.Outcome]int{"a": {}, "b": {}}
-		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: n.base(0), Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {
-			how := lbhttp.DefaultOutcome(a)
-			got[a.Backend][how]++
-			if a.Backend == "b" {
-				assert.Equal(t, 20*time.Millisecond, a.Header, "b's own time, without a's")
-			} else {
-				assert.Zero(t, a.Header)
-			}
-			return how
-		}})
-		for range 30 {
-			resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
-			body(t, resp, err)
-		}
-		assert.Equal(t, map[evenkeel.Outcome]int{failure: 30}, got["a"])
-		assert.Equal(t, map[evenkeel.Outcome]int{success: 30}, got["b"])
-		tr.CloseIdleConnections()
-	})
-}
 
 func TestF086OneOddReplyDoesNotTakeTheOnlyBackendOut(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -382,92 +317,6 @@ func TestF086OneOddReplyDoesNotTakeTheOnlyBackendOut(t *testing.T) {
 		body(t, must(c.Get("http://svc/")), nil)
 	}
 	assert.EqualValues(t, 101, s.arrivals.Load())
-}
-
-// With the rule replaced a 404 can be a failure and a 500 none.
-func TestOutcomeIsReplaced(t *testing.T) {
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/404" {
-			w.WriteHeader(404)
-			return
-		}
-		w.WriteHeader(500)
-	})
-	pool := newPool(t, evenkeel.Config{Outcome: func(context.Context, error) evenkeel.Outcome {
-		assert.Fail(t, "the pool's rule is not asked")
-		return success
-	}}, s.addr)
-	var calls atomic.Int64
-	c := client(t, pool, lbhttp.Config{Outcome: func(a lbhttp.Attempt) evenkeel.Outcome {
-		calls.Add(1)
-		if a.Response.StatusCode == 404 {
-			return failure
-		}
-		return success
-	}})
-	for range 3 {
-		body(t, must(c.Get("http://svc/404")), nil)
-		body(t, must(c.Get("http://svc/500")), nil)
-	}
-	assert.EqualValues(t, 6, calls.Load(), "once an attempt")
-	assert.Equal(t, 3, stats(t, pool, s.addr).Failures)
-}
-
-// The response is the caller's as soon as it has it, and it may change it, as
-// httputil.ReverseProxy does, while the rule looks at the attempt.
-func TestOutcomeSeesTheResponseAsItCame(t *testing.T) {
-	for _, own := range []bool{false, true} {
-		pool := newPool(t, calm, "a")
-		var cfg lbhttp.Config
-		asked := make(chan struct{}, 1)
-		if own {
-			cfg.Outcome = func(a lbhttp.Attempt) evenkeel.Outcome {
-				assert.Equal(t, 500, a.Response.StatusCode)
-				assert.Equal(t, http.Header{"Kind": {"original"}}, a.Response.Header)
-				assert.Nil(t, a.Response.Trailer)
-				assert.Equal(t, http.NoBody, a.Response.Body)
-				asked <- struct{}{}
-				return lbhttp.DefaultOutcome(a)
-			}
-		}
-		cfg.Base = roundTripper(func(r *http.Request) (*http.Response, error) {
-			resp := answer(r, 500, io.NopCloser(strings.NewReader("x")))
-			resp.Header.Set("Kind", "original")
-			resp.Trailer = http.Header{"Sum": nil}
-			return resp, nil
-		})
-		tr := newTransport(t, sqf.New(pool), cfg)
-		ctx, cancel := context.WithCancel(t.Context())
-		resp, err := tr.RoundTrip(request(t, ctx, "GET", "http://svc/", nil))
-		require.NoError(t, err)
-		resp.Header.Set("Kind", "changed")
-		resp.StatusCode = 200
-		cancel() // the rule is asked on another goroutine, while this one goes on
-		for range 100 {
-			resp.Header.Set("More", "of it")
-			resp.StatusCode++
-		}
-		require.NoError(t, resp.Body.Close())
-		if own {
-			<-asked
-		}
-		assert.Equal(t, 1, stats(t, pool, "a").Failures)
-		assert.EqualError(t, stats(t, pool, "a").LastError, "context canceled")
-	}
-}
-
-func TestOutcomeThatPanicsReleasesTheLease(t *testing.T) {
-	s := serve(t, text("x"))
-	pool := newPool(t, calm, s.addr)
-	tr := newTransport(t, sqf.New(pool), lbhttp.Config{Outcome: func(lbhttp.Attempt) evenkeel.Outcome { panic("oh") }})
-	for _, method := range []string{"GET", "HEAD"} { // out of Read, and of RoundTrip
-		req := request(t, t.Context(), method, "http://svc/", nil)
-		assert.PanicsWithValue(t, "oh", func() {
-			resp, err := tr.RoundTrip(req)
-			body(t, resp, err)
-		}, method)
-		assertIdle(t, pool)
-	}
 }
 
 func TestF132InformationalFromTheBase(t *testing.T) {

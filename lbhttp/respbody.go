@@ -1,0 +1,88 @@
+package lbhttp
+
+import (
+	"io"
+	"net/http"
+)
+
+// hand makes the response the caller's. The attempt ends when the response's body
+// ends.
+func (a *attempt) hand(resp *http.Response) *http.Response {
+	a.sent.settle()
+	switch {
+	case resp.Body == nil || resp.Body == http.NoBody || bodiless(a.caller.Method, resp):
+		a.finish()
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		a.body = resp.Body
+		if rw, ok := resp.Body.(io.ReadWriteCloser); ok {
+			resp.Body = &upgraded{respBody: (*respBody)(a), rw: rw}
+		} else {
+			resp.Body = (*respBody)(a)
+		}
+	default:
+		a.body = resp.Body
+		resp.Body = (*respBody)(a)
+	}
+	return resp
+}
+
+// respBody is an attempt in its role as the body of its response.
+type respBody attempt
+
+// Read implements io.Reader.
+func (b *respBody) Read(p []byte) (int, error) {
+	n, err := b.body.Read(p)
+	if err != nil {
+		b.ended(err)
+	}
+	return n, err
+}
+
+// ended ends the attempt because of an error of Read.
+func (b *respBody) ended(err error) {
+	a := (*attempt)(b)
+	switch {
+	case err == io.EOF:
+		a.finish()
+	case a.closing.Load(): // the caller's Close is the cause of the error
+		a.closed()
+	default:
+		a.end(err)
+	}
+}
+
+// Close implements io.Closer.
+func (b *respBody) Close() error {
+	a := (*attempt)(b)
+	a.closing.Store(true) // before Close: a Read that Close interrupts looks at it
+	err := b.body.Close()
+	a.closed()
+	return err
+}
+
+// upgraded is the body of a 101 response: a stream in both directions. It is in
+// flight until it is closed, since one direction may end before the other.
+type upgraded struct {
+	*respBody
+	rw io.ReadWriteCloser
+}
+
+// Read implements io.Reader.
+func (u *upgraded) Read(p []byte) (int, error) {
+	n, err := u.rw.Read(p)
+	if err != nil && err != io.EOF {
+		u.ended(err)
+	}
+	return n, err
+}
+
+// Write implements io.Writer.
+func (u *upgraded) Write(p []byte) (int, error) { return u.rw.Write(p) }
+
+// CloseWrite ends the writing direction, if the base's stream has a CloseWrite.
+func (u *upgraded) CloseWrite() error {
+	if c, ok := u.rw.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return http.ErrNotSupported
+}

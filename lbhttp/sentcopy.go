@@ -1,0 +1,77 @@
+package lbhttp
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// sentCopy is the copy of the caller's request that one attempt sends, and what
+// only some attempts need to know of what came of it. A Config.Outcome needs the
+// response as it came and the time it took. A request that must not be sent twice
+// needs to know whether it had a connection: without one it was not sent. (Over a
+// direct route without TLS the error says so.)
+type sentCopy struct {
+	req       http.Request
+	url       url.URL
+	trace     httptrace.ClientTrace
+	traced    bool
+	connected atomic.Bool
+
+	begun    time.Duration  // since Transport.made
+	toHeader time.Duration  // from begun to the response header
+	resp     *http.Response // the one that the caller has
+	seen     *http.Response // a copy of resp as it came; nil: there was no header
+}
+
+// trackConn makes the copy note whether its request got a connection.
+func (c *sentCopy) trackConn() { c.traced, c.trace.GotConn = true, c.gotConn }
+
+func (c *sentCopy) gotConn(httptrace.GotConnInfo) { c.connected.Store(true) }
+
+// traceIn returns the context to send the copy with.
+func (c *sentCopy) traceIn(ctx context.Context) context.Context {
+	if c == nil || !c.traced {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &c.trace)
+}
+
+// of makes the copy one of req, to be sent under ctx. to is the backend, nil if the
+// URL stays as it is.
+func (c *sentCopy) of(ctx context.Context, req *http.Request, to *url.URL) *http.Request {
+	out := &c.req
+	if *out = *req; ctx != req.Context() {
+		*out = *req.WithContext(ctx)
+	}
+	if to != nil {
+		c.url = *req.URL
+		address(&c.url, to)
+		out.URL = &c.url
+		if out.Host == "" {
+			out.Host = req.URL.Host
+		}
+	}
+	return out
+}
+
+// record keeps what a Config.Outcome needs of a response that came at now. The
+// caller may change its response; the copy that is made here stays as it came.
+func (c *sentCopy) record(resp *http.Response, req *http.Request, now time.Duration) {
+	seen := *resp
+	seen.Header, seen.TransferEncoding = resp.Header.Clone(), slices.Clone(resp.TransferEncoding)
+	seen.Body, seen.Trailer, seen.Request = http.NoBody, nil, req
+	c.toHeader, c.resp, c.seen = now-c.begun, resp, &seen
+}
+
+// recordTrailer adds the trailer, which the base sets when the body has been read to
+// its end.
+func (c *sentCopy) recordTrailer() {
+	if c != nil && c.seen != nil {
+		c.seen.Trailer = c.resp.Trailer.Clone()
+	}
+}
