@@ -42,7 +42,7 @@ func panicOf(f func()) (panicked string) {
 // looksAtSpinning is how often settle looks at a goroutine that neither ends nor
 // blocks: one that spins. Each look stops all goroutines for a moment, which a
 // running one must agree to, so the goroutine gets on between two looks.
-const looksAtSpinning = 1000
+const looksAtSpinning = 200
 
 // settle returns when f has returned or can get no further by itself: it waits for
 // something, perhaps for the call that is stopped. It reports whether f has

@@ -62,7 +62,7 @@ var wrongCalls = map[string]wrongBalancer{
 		}}
 	}, []string{"NilContext"}},
 
-	"takes no context for the context.Background()": {func(p *pool) balancer {
+	"takes no context for the background": {func(p *pool) balancer {
 		b := p2c.New(p)
 		return &wrong{balancer: b, lease: func(ctx context.Context) (lease, error) {
 			if ctx == nil {
