@@ -21,11 +21,11 @@ const (
 // that need several calls at unforeseen moments, if they happen, and what the race
 // detector reports. Whatever it reports is a mistake.
 //
-// It lets callers lease while backends are ejected, drained,
-// removed and brought back. Each of those has a turn number that is odd from
-// when it is out for sure until just before it is let in: a call that finds the
-// same odd number before and after it was placed must not be on that backend. And
-// once one that is out has nothing in flight, no lease on it is open.
+// Callers lease while backends are ejected, drained, removed and brought back. Each
+// of those backends has a turn number that is odd from when the backend is out for
+// sure until just before it is let in: a call that finds the same odd number before
+// and after it was placed must not be on that backend. And once a backend that is
+// out has nothing in flight, no lease on it is open.
 func checkConcurrent(t testing.TB, construct constructor) {
 	backends := []string{"a", "b", "c", "d", "e", "f"}
 	s := newSubject(t, construct, evenkeel.Config{}, backends...)

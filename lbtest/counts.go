@@ -183,7 +183,7 @@ func checkDo(t testing.TB, construct constructor) {
 	RequireIdle(t, s.pool)
 }
 
-// checkOutcomes: what Done is told reaches the pool, for the backend that had the
+// checkOutcomes: what Done is given reaches the pool, for the backend that had the
 // call and with the context that the caller gave.
 func checkOutcomes(t testing.TB, construct constructor) {
 	type key struct{}

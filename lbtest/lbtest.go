@@ -36,8 +36,12 @@ import (
 //     last usable backend of a pool is found.
 //   - A call that must avoid some backends never gets one of them, and fails with
 //     an error that matches evenkeel.ErrNoBackends where none is left.
-//   - How a call went is told of the backend that had it, and judged with the
+//   - The end of a call is reported for the backend that had it, and judged with the
 //     caller's own context.
+//
+// Run changes the pool in the middle of calls: where they look at the caller's
+// context, at the load signal or at the pool's clock. So it finds mistakes in what
+// happens at once without luck; a last part, with many goroutines, is an addition.
 //
 // It does not judge how evenly calls are spread. newBalancer is called several
 // times, each time with a new pool that nothing else uses; the balancer must take
