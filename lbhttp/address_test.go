@@ -33,7 +33,7 @@ func TestF126Backends(t *testing.T) {
 		"dns:///h:1": `"dns:///h:1": the scheme "dns" is neither http nor https`, "passthrough:///h": `the scheme "passthrough"`,
 		"": "there is no host", ":80": "there is no host", "http://": "there is no host", "/v2": "there is no host", ".:80": "no host name",
 		"h:": "the port is missing", "h:0": "not within 1 to 65535", "h:65536": "not within 1 to 65535", "h:x": "invalid port", "h:1/v2": "a path but no scheme",
-		"::1": "IPv6 address", "[::1": "missing ']'", "[h]:80": "invalid host", "http://u:p@h": "it holds a user", "http://h/?q=1": "a query", "http://h/#f": "a fragment",
+		"::1": "IPv6 address", "[::1": "missing ']'", "[h]:80": "IPv6 address", "http://u:p@h": "it holds a user", "http://h/?q=1": "a query", "http://h/#f": "a fragment",
 		"h h:80": "invalid character", "http:/h:80": "", "a,b": "", "unix:/run/x.sock": "",
 	} {
 		_, err := lbhttp.ParseBackend(backend)

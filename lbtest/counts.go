@@ -27,18 +27,23 @@ func checkCounts(t testing.TB, construct constructor) {
 			s.wantCounts(open, "with %d leases open", i+1)
 		}
 		for i := range leases {
-			switch i % 3 {
-			case 0:
-				leases[i].Release()
-			case 1:
-				leases[i].Done(nil)
-			case 2:
-				leases[i].DoneAs(evenkeel.OutcomeNeutral, nil)
-			}
+			end(&leases[i], i, evenkeel.OutcomeNeutral)
 			open[leases[i].Backend()]--
 			s.wantCounts(open, "with %d of %d leases ended", i+1, len(leases))
 		}
 		RequireIdle(t, s.pool)
+	}
+}
+
+// end ends a lease in one of the ways there are, by turns.
+func end(lease *evenkeel.Lease[string], turn int, judged evenkeel.Outcome) {
+	switch turn % 3 {
+	case 0:
+		lease.Release()
+	case 1:
+		lease.Done(nil)
+	case 2:
+		lease.DoneAs(judged, nil)
 	}
 }
 
@@ -68,13 +73,8 @@ func checkEndsOnce(t testing.TB, construct constructor) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				switch i % 3 {
-				case 0:
-					lease.Release()
-				case 1:
-					lease.Done(nil)
-				case 2:
-					lease.DoneAs(evenkeel.OutcomeSuccess, nil)
+				if v := panicOf(func() { end(&lease, i, evenkeel.OutcomeSuccess) }); v != "" {
+					t.Errorf("the end of a lease panics: %s", v)
 				}
 			})
 		}
@@ -183,7 +183,7 @@ func checkDo(t testing.TB, construct constructor) {
 	RequireIdle(t, s.pool)
 }
 
-// checkOutcomes: what Done is told reaches the pool, for the backend that had the
+// checkOutcomes: what Done is given reaches the pool, for the backend that had the
 // call and with the context that the caller gave.
 func checkOutcomes(t testing.TB, construct constructor) {
 	type key struct{}

@@ -34,8 +34,14 @@ import (
 //   - Whatever Eject, SetWeight or Replace takes out is not picked once they have
 //     returned, with calls under way too; what they leave or bring in can be: the
 //     last usable backend of a pool is found.
-//   - How a call went is told of the backend that had it, and judged with the
+//   - A call that must avoid some backends never gets one of them, and fails with
+//     an error that matches evenkeel.ErrNoBackends where none is left.
+//   - The end of a call is reported for the backend that had it, and judged with the
 //     caller's own context.
+//
+// Run changes the pool in the middle of calls: where they look at the caller's
+// context, at the load signal or at the pool's clock. So it finds mistakes in what
+// happens at once without luck; a last part, with many goroutines, is an addition.
 //
 // It does not judge how evenly calls are spread. newBalancer is called several
 // times, each time with a new pool that nothing else uses; the balancer must take
@@ -72,13 +78,20 @@ var checks = []check{
 	{"NilContext", checkNilContext},
 	{"Eject", checkEject},
 	{"Drain", checkDrain},
+	{"Health", checkHealth},
+	{"EjectedByOutcome", checkEjectedByOutcome},
 	{"Replace", checkReplace},
 	{"LastOne", checkLastOne},
 	{"OpenLeaseOfRemoved", checkRemoved},
 	{"Outcomes", checkOutcomes},
 	{"Do", checkDo},
+	{"Avoid", checkAvoid},
+	{"AvoidRefused", checkAvoidRefused},
+	{"AvoidUnderWay", checkAvoidUnderWay},
+	{"Panics", checkPanics},
 	{"Limit", checkLimit},
 	{"Backlog", checkBacklog},
+	{"Interleaved", checkInterleaved},
 	{"Concurrent", checkConcurrent},
 }
 
@@ -117,6 +130,19 @@ func (s *subject) must(err error) {
 	}
 }
 
+// await waits for a goroutine that must come to its end by itself.
+func (s *subject) await(a *aside, what string) {
+	s.Helper()
+	select {
+	case <-a.done:
+		if a.panic != "" {
+			s.Fatalf("%s panics: %s", what, a.panic)
+		}
+	case <-time.After(patience):
+		s.Fatalf("%s does not return", what)
+	}
+}
+
 // lease is Lease where it must succeed.
 func (s *subject) lease() (lease evenkeel.Lease[string]) {
 	s.Helper()
@@ -146,14 +172,24 @@ func (s *subject) wantCounts(want map[string]int, when string, args ...any) {
 	}
 }
 
+// isUsable reports whether a member may be picked.
+func isUsable(stats evenkeel.Stats) bool {
+	switch stats.State {
+	case evenkeel.StateEjectedByHand, evenkeel.StateDrained:
+		return false
+	case evenkeel.StateEjectedByHealth, evenkeel.StateEjectedByOutcome:
+		return stats.Used // in spite of it, where too many would be out
+	}
+	return true
+}
+
 // onlyUsable fails the test if Pick or Lease takes a backend that is not a member,
-// is ejected by hand, or is drained. It asks often enough for any balancer that
-// ever would.
+// is ejected, or is drained.
 func (s *subject) onlyUsable(when string) {
 	s.Helper()
 	usable := map[string]bool{}
 	for backend, stats := range s.pool.All() {
-		usable[backend] = stats.State != evenkeel.StateEjectedByHand && stats.State != evenkeel.StateDrained
+		usable[backend] = isUsable(stats)
 	}
 	allow := func(what, backend string) {
 		s.Helper()
@@ -194,6 +230,13 @@ func (s *subject) refuses(when string) {
 func (s *subject) refusesLease(ctx context.Context, want error, when string) {
 	s.Helper()
 	lease, err := s.lb.Lease(ctx)
+	s.wantRefusal(&lease, err, want, when)
+}
+
+// wantRefusal fails the test unless a Lease came back with the error want and the
+// zero Lease.
+func (s *subject) wantRefusal(lease *evenkeel.Lease[string], err, want error, when string) {
+	s.Helper()
 	switch {
 	case err == nil:
 		s.Errorf("Lease %s took %q, want the error %v", when, lease.Backend(), want)

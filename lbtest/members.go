@@ -1,8 +1,11 @@
 package lbtest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
@@ -74,6 +77,48 @@ func checkDrain(t testing.TB, construct constructor) {
 		s.onlyUsable("with weights that differ")
 	}
 	RequireIdle(t, s.pool)
+}
+
+func checkHealth(t testing.TB, construct constructor) {
+	s := newSubject(t, construct, evenkeel.Config{}, "a", "b", "c", "d")
+	for _, b := range []string{"a", "b", "c", "d"} {
+		_, _ = s.lb.Pick()
+		s.must(setHealth(s.pool, b, errDown))
+		s.onlyUsable("while health checks find it down")
+		s.must(setHealth(s.pool, b, nil))
+		s.onlyUsable("after health checks found it up again")
+	}
+	for _, b := range []string{"a", "b", "c", "d"} {
+		s.must(setHealth(s.pool, b, errDown))
+	}
+	s.onlyUsable("when health checks find all down, so that none of them is believed")
+	RequireIdle(t, s.pool)
+}
+
+var errDown = errors.New("a health check failed")
+
+// setHealth is what a health check found: nil is up.
+func setHealth(pool *evenkeel.Pool[string], backend string, err error) error {
+	return pool.SetHealth(backend, err == nil, err)
+}
+
+// checkEjectedByOutcome: a failed call takes each backend out once.
+func checkEjectedByOutcome(t testing.TB, construct constructor) {
+	for _, out := range []string{"a", "b", "c", "d"} {
+		s := newSubject(t, construct, evenkeel.Config{
+			Ejection: evenkeel.Ejection{Consecutive: 1},
+			Now:      func() time.Time { return time.Unix(1_000_000, 0) }, // the ejection does not end
+		}, append(without(out, "a", "b", "c", "d"), out)...)
+		_, _ = s.lb.Pick()
+		s.failOnce(out)
+		s.onlyUsable("after its failures ejected it")
+		RequireIdle(t, s.pool)
+	}
+}
+
+// without is the list but for one.
+func without(but string, list ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(b string) bool { return b == but })
 }
 
 // checkReplace lets the set shrink, grow and change its order.

@@ -22,11 +22,11 @@ type calls struct {
 type count struct{ ended, failed atomic.Int64 }
 
 // startCalls makes n callers call without pause until ctx ends or stop.
-func startCalls(ctx context.Context, lb evenkeel.Balancer[string], urls []string, n int) *calls {
+func startCalls(ctx context.Context, lb evenkeel.Balancer[string], urls []string, n int, where network) *calls {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &calls{
 		cancel:  cancel,
-		client:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}},
+		client:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n, DialContext: where.DialContext}},
 		backend: map[string]*count{},
 	}
 	for _, url := range urls {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -31,11 +32,19 @@ func inOrder(t *testing.T, out string, texts ...string) {
 	}
 }
 
+// play runs the program on virtual time, over servers in memory: how busy the
+// machine is does not matter.
+func play(t *testing.T, out io.Writer, terminal bool, args ...string) {
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, run(t.Context(), args, out, terminal, newMemory()))
+	})
+}
+
 // The whole story through a pipe: a plain line for every event, of nobody but the
 // server that fails.
 func TestAServerLeavesAndComesBack(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-speed", "20", "-for", "2m"}, &out, false))
+	play(t, &out, false, "-speed", "20", "-for", "2m")
 	inOrder(t, out.String(),
 		"5 servers, each call takes 1ms, 4 callers; server 5 will fail for a while\n",
 		"server 5 begins to fail\n",
@@ -53,7 +62,7 @@ func TestAServerLeavesAndComesBack(t *testing.T) {
 // On a terminal the table is drawn below the lines, and redrawn in place.
 func TestOnATerminal(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-speed", "20", "-for", "2m", "-servers", "3", "-callers", "2"}, &out, true))
+	play(t, &out, true, "-speed", "20", "-for", "2m", "-servers", "3", "-callers", "2")
 	assert.Contains(t, out.String(), "\x1b[3A\x1b[J")
 	for _, text := range []string{"server 3   ejected, 0.", "server 3   slow start, ", "server 1   in  "} {
 		assert.Contains(t, out.String(), "  "+text)
@@ -63,9 +72,12 @@ func TestOnATerminal(t *testing.T) {
 }
 
 func TestCtrlCEndsItCleanly(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
-	out := &stopOn{text: "begins to fail", stop: stop}
-	require.NoError(t, run(ctx, []string{"-speed", "10"}, out, false))
+	out := &stopOn{text: "begins to fail"}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		out.stop = stop
+		require.NoError(t, run(ctx, []string{"-speed", "10"}, out, false, newMemory()))
+	})
 	inOrder(t, out.all.String(), "server 5 begins to fail", "stopped\n", " calls, of which ")
 }
 
@@ -85,7 +97,7 @@ func (s *stopOn) Write(p []byte) (int, error) {
 
 func TestForEndsIt(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-for", "100ms"}, &out, false))
+	play(t, &out, false, "-for", "100ms")
 	assert.NotContains(t, out.String(), "fail\n")
 	assert.Contains(t, out.String(), " failed.\n", "of which 0, and no one was ejected")
 }
@@ -102,15 +114,26 @@ func TestBadFlagsAreOneSentence(t *testing.T) {
 		"-for=forever": `invalid value "forever" for flag -for: parse error; -h lists the flags`,
 	} {
 		var out bytes.Buffer
-		require.EqualError(t, run(t.Context(), []string{args}, &out, false), want)
+		require.EqualError(t, run(t.Context(), []string{args}, &out, false, newMemory()), want)
 		assert.Empty(t, out.String())
 	}
 }
 
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out, false), flag.ErrHelp)
+	require.ErrorIs(t, run(t.Context(), []string{"-h"}, &out, false, newMemory()), flag.ErrHelp)
 	inOrder(t, out.String(), "shows a failing server leave", "-callers", "-for", "-servers", "-speed")
+}
+
+// The program's own network, for as long as one connection.
+func TestLoopback(t *testing.T) {
+	where := &loopback{}
+	l, err := where.Listen()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	conn, err := where.DialContext(t.Context(), l.Addr().Network(), l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
 }
 
 func TestRows(t *testing.T) {

@@ -19,13 +19,13 @@ const (
 )
 
 // run is the program: it prints to out, and draws in place if out is a terminal.
-func run(ctx context.Context, args []string, out io.Writer, terminal bool) error {
+func run(ctx context.Context, args []string, out io.Writer, terminal bool, where network) error {
 	opt, err := parse(args, out)
 	if err != nil {
 		return err
 	}
 	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) / opt.speed) }
-	farm, err := startServers(opt.servers, scaled(callTakes))
+	farm, err := startServers(where, opt.servers, scaled(callTakes))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer, terminal bool) error
 		return err
 	}
 	lb := p2c.New(pool)
-	calls := startCalls(ctx, lb, farm.urls, opt.callers)
+	calls := startCalls(ctx, lb, farm.urls, opt.callers, where)
 	defer calls.stop()
 
 	bad := farm.urls[len(farm.urls)-1]

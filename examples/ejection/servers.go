@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -8,6 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 )
+
+// network is where the servers listen and the callers dial.
+type network interface {
+	Listen() (net.Listener, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// loopback is the network within this machine.
+type loopback struct{ net.Dialer }
+
+func (*loopback) Listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 
 // farm is the servers, by URL.
 type farm struct {
@@ -18,15 +30,15 @@ type farm struct {
 	over    sync.WaitGroup
 }
 
-// startServers starts n servers on loopback that answer after takes, or, while
-// they are failing, at once with 500.
-func startServers(n int, takes time.Duration) (*farm, error) {
+// startServers starts n servers that answer after takes, or, while they are
+// failing, at once with 500.
+func startServers(where network, n int, takes time.Duration) (*farm, error) {
 	f := &farm{names: map[string]string{}, failing: map[string]*atomic.Bool{}}
 	for i := range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := where.Listen()
 		if err != nil {
 			f.close()
-			return nil, fmt.Errorf("no server could be started on loopback: %w", err)
+			return nil, fmt.Errorf("no server could be started: %w", err)
 		}
 		failing := new(atomic.Bool)
 		server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -31,12 +31,11 @@ func TestRunOverItsOwnServers(t *testing.T) {
 	for i, policy := range policyNames() {
 		row := rowOf(out.String(), policy)
 		require.NotEmpty(t, row, "%s has no row in\n%s", policy, out.String())
-		assert.Contains(t, out.String(), "["+string(rune('1'+i))+"/4] "+policy)
+		assert.Regexp(t, `(?m)^\[`+string(rune('1'+i))+`/4\] `+policy+` +80/80 requests`, out.String())
 		if policy == "roundrobin" {
 			assert.Contains(t, row, "25.0 %")
 		}
 	}
-	assert.Equal(t, 4, strings.Count(out.String(), " 80/80 requests"))
 	assert.NotContains(t, out.String(), "\r", "a pipe gets plain lines")
 	assert.NotContains(t, out.String(), "failed")
 }
@@ -54,8 +53,9 @@ func TestPoliciesRunInTheOrderAsked(t *testing.T) {
 func TestRunOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"-policies", "sqf", "-requests", "8", "-fast", "1ms", "-slow", "1ms"}, &out, true))
-	assert.Contains(t, out.String(), "\r")
-	assert.NotContains(t, out.String(), "8/8 requests")
+	last := strings.LastIndex(out.String(), "\r")
+	assert.Positive(t, last)
+	assert.NotContains(t, out.String()[last:], "/8 requests")
 	assert.NotEmpty(t, rowOf(out.String(), "sqf"))
 }
 
