@@ -13,22 +13,14 @@ import (
 // These checks are about calls that must avoid some backends, as a retry must avoid
 // those that were tried.
 
-// avoider is a balancer that serves such calls.
-type avoider interface {
-	LeaseExcept(ctx context.Context, tried ...string) (evenkeel.Lease[string], error)
-}
-
 // leaseAvoiding is a Lease of a call that must avoid some backends.
 func (s *subject) leaseAvoiding(ctx context.Context, avoid ...string) (evenkeel.Lease[string], error) {
-	return s.lb.(avoider).LeaseExcept(ctx, avoid...)
+	return s.lb.LeaseFor(ctx, evenkeel.Call[string]{Avoid: avoid})
 }
 
 func checkAvoid(t testing.TB, construct constructor) {
 	backends := []string{"a", "b", "c", "d"}
 	s := newSubject(t, construct, evenkeel.Config{}, backends...)
-	if _, ok := s.lb.(avoider); !ok {
-		return
-	}
 	for _, avoid := range [][]string{
 		nil, {"a"}, {"b"}, {"c"}, {"d"}, {"elsewhere"}, {"a", "b"}, {"d", "a"}, {"c", "elsewhere", "d"},
 		{"b", "c", "d"}, {"d", "c", "a"}, {"a", "d", "b"}, {"c", "b", "a"},
@@ -85,9 +77,6 @@ func (s *subject) refusesToAvoid(ctx context.Context, avoid []string, want error
 // does, and counts nothing.
 func checkAvoidRefused(t testing.TB, construct constructor) {
 	s := newSubject(t, construct, evenkeel.Config{MaxInFlight: 1}, "a", "b")
-	if _, ok := s.lb.(avoider); !ok {
-		return
-	}
 	errOwn := errors.New("the caller's cause")
 	dead, cancel := context.WithCancelCause(context.Background())
 	cancel(errOwn)
@@ -110,9 +99,6 @@ func checkAvoidRefused(t testing.TB, construct constructor) {
 // hedged requests, until every backend has one.
 func checkAvoidUnderWay(t testing.TB, construct constructor) {
 	s := newSubject(t, construct, evenkeel.Config{}, "a", "b", "c", "d", "e")
-	if _, ok := s.lb.(avoider); !ok {
-		return
-	}
 	var tried []string
 	open := map[string]int{}
 	leases := make([]evenkeel.Lease[string], 5)

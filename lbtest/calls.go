@@ -124,7 +124,7 @@ func (s *subject) waitFor(ctx context.Context) (ended func(when string) error) {
 		done <- err
 	}()
 	timeout := time.After(patience)
-	for s.pool.Backlog().Waiting == 0 {
+	for waiting(s.pool) == 0 {
 		select {
 		case err := <-done:
 			s.Fatalf("a Lease with every backend at its limit came back (error: %v), want it to wait in the backlog", err)
@@ -145,3 +145,6 @@ func (s *subject) waitFor(ctx context.Context) (ended func(when string) error) {
 		}
 	}
 }
+
+// waiting is how many calls wait in the backlog.
+func waiting(pool *evenkeel.Pool[string]) int { return pool.Backlog().Waiting }

@@ -36,6 +36,8 @@ import (
 //     last usable backend of a pool is found.
 //   - A call that must avoid some backends never gets one of them, and fails with
 //     an error that matches evenkeel.ErrNoBackends where none is left.
+//   - A call that must not wait fails with an error that matches
+//     evenkeel.ErrOverloaded where it would have to, and never stands in the backlog.
 //   - The end of a call is reported for the backend that had it, and judged with the
 //     caller's own context.
 //
@@ -91,6 +93,7 @@ var checks = []check{
 	{"Panics", checkPanics},
 	{"Limit", checkLimit},
 	{"Backlog", checkBacklog},
+	{"NoWait", checkNoWait},
 	{"Interleaved", checkInterleaved},
 	{"Concurrent", checkConcurrent},
 }

@@ -12,20 +12,20 @@ import (
 var wrongAvoid = map[string]wrongBalancer{
 	"does not avoid": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, _ []string) (lease, error) { return b.Lease(ctx) }}
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, _ evenkeel.Call[string]) (lease, error) { return b.Lease(ctx) }}
 	}, []string{"Avoid", "AvoidRefused", "AvoidUnderWay"}},
 
 	"avoids the first of the list only": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (lease, error) {
-			return avoiding(ctx, b, avoid[:min(len(avoid), 1)])
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			return avoiding(ctx, b, call.Avoid[:min(len(call.Avoid), 1)])
 		}}
 	}, []string{"Avoid", "AvoidUnderWay"}},
 
 	"goes back to what was tried when nothing else is left": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (l lease, err error) {
-			if l, err = avoiding(ctx, b, avoid); errors.Is(err, evenkeel.ErrNoBackends) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (l lease, err error) {
+			if l, err = b.LeaseFor(ctx, call); errors.Is(err, evenkeel.ErrNoBackends) {
 				return b.Lease(ctx)
 			}
 			return
@@ -34,8 +34,8 @@ var wrongAvoid = map[string]wrongBalancer{
 
 	"goes back to what was tried when the rest is at its limit": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (l lease, err error) {
-			if l, err = avoiding(ctx, b, avoid); errors.Is(err, evenkeel.ErrOverloaded) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (l lease, err error) {
+			if l, err = b.LeaseFor(ctx, call); errors.Is(err, evenkeel.ErrOverloaded) {
 				return b.Lease(ctx)
 			}
 			return
@@ -44,16 +44,16 @@ var wrongAvoid = map[string]wrongBalancer{
 
 	"keeps the leases that it may not use": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (l lease, err error) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (l lease, err error) {
 			_, _ = b.Lease(ctx)
-			return avoiding(ctx, b, avoid)
+			return b.LeaseFor(ctx, call)
 		}}
 	}, []string{"Avoid", "AvoidUnderWay"}},
 
 	"counts a call that must avoid all": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (l lease, err error) {
-			if l, err = avoiding(ctx, b, avoid); errors.Is(err, evenkeel.ErrNoBackends) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (l lease, err error) {
+			if l, err = b.LeaseFor(ctx, call); errors.Is(err, evenkeel.ErrNoBackends) {
 				_, _ = b.Lease(ctx)
 			}
 			return
@@ -62,8 +62,8 @@ var wrongAvoid = map[string]wrongBalancer{
 
 	"has an error of its own when all are to be avoided": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (l lease, err error) {
-			if l, err = avoiding(ctx, b, avoid); errors.Is(err, evenkeel.ErrNoBackends) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (l lease, err error) {
+			if l, err = b.LeaseFor(ctx, call); errors.Is(err, evenkeel.ErrNoBackends) {
 				err = errors.New("all tried")
 			}
 			return
@@ -72,33 +72,33 @@ var wrongAvoid = map[string]wrongBalancer{
 
 	"sorts the caller's list": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (lease, error) {
-			slices.Sort(avoid)
-			return avoiding(ctx, b, avoid)
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			slices.Sort(call.Avoid)
+			return b.LeaseFor(ctx, call)
 		}}
 	}, []string{"Avoid"}},
 
 	"avoids members by their index": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (lease, error) {
-			return avoiding(ctx, b, members(p)[:min(len(avoid), p.Len())])
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			return avoiding(ctx, b, members(p)[:min(len(call.Avoid), p.Len())])
 		}}
 	}, []string{"Avoid", "AvoidRefused", "AvoidUnderWay"}},
 
 	"forgets the context of a retry": {func(p *pool) balancer {
 		b := p2c.New(p)
-		return &wrong{balancer: b, avoiding: func(ctx context.Context, avoid []string) (lease, error) {
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
 			if ctx == nil {
-				return avoiding(ctx, b, avoid)
+				return b.LeaseFor(ctx, call)
 			}
-			return avoiding(context.WithoutCancel(ctx), b, avoid)
+			return b.LeaseFor(context.WithoutCancel(ctx), call)
 		}}
 	}, []string{"AvoidRefused"}},
 
 	"retries in another pool": {func(p *pool) balancer {
 		other := p2c.New(anotherPool(p))
-		return &wrong{balancer: p2c.New(p), avoiding: func(ctx context.Context, avoid []string) (lease, error) {
-			return avoiding(ctx, other, avoid)
+		return &wrong{balancer: p2c.New(p), leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			return other.LeaseFor(ctx, call)
 		}}
 	}, []string{"Avoid", "AvoidRefused", "AvoidUnderWay"}},
 }

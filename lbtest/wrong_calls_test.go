@@ -106,6 +106,34 @@ var wrongCalls = map[string]wrongBalancer{
 		}}
 	}, []string{"Backlog"}},
 
+	"waits although the call must not": {func(p *pool) balancer {
+		b := p2c.New(p)
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			call.NoWait = false
+			return b.LeaseFor(ctx, call)
+		}}
+	}, []string{"NoWait"}},
+
+	"refuses every call that must not wait": {func(p *pool) balancer {
+		b := p2c.New(p)
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			if call.NoWait {
+				return lease{}, &evenkeel.OverloadedError{}
+			}
+			return b.LeaseFor(ctx, call)
+		}}
+	}, []string{"NoWait"}},
+
+	"forgets what a call that must not wait must avoid": {func(p *pool) balancer {
+		b := p2c.New(p)
+		return &wrong{balancer: b, leaseFor: func(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+			if call.NoWait {
+				call.Avoid = nil
+			}
+			return b.LeaseFor(ctx, call)
+		}}
+	}, []string{"NoWait"}},
+
 	"counts before it looks at the loads": {func(p *pool) balancer {
 		b := p2c.New(p)
 		return &wrong{balancer: b, lease: func(ctx context.Context) (lease, error) {

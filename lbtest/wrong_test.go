@@ -27,7 +27,7 @@ type wrong struct {
 	balancer
 	pick     func() (string, error)
 	lease    func(ctx context.Context) (lease, error)
-	avoiding func(ctx context.Context, avoid []string) (lease, error)
+	leaseFor func(ctx context.Context, call evenkeel.Call[string]) (lease, error)
 }
 
 func (w *wrong) Pick() (string, error) {
@@ -44,16 +44,16 @@ func (w *wrong) Lease(ctx context.Context) (lease, error) {
 	return w.balancer.Lease(ctx)
 }
 
-func (w *wrong) LeaseExcept(ctx context.Context, avoid ...string) (lease, error) {
-	if w.avoiding != nil {
-		return w.avoiding(ctx, avoid)
+func (w *wrong) LeaseFor(ctx context.Context, call evenkeel.Call[string]) (lease, error) {
+	if w.leaseFor != nil {
+		return w.leaseFor(ctx, call)
 	}
-	return avoiding(ctx, w.balancer, avoid)
+	return w.balancer.LeaseFor(ctx, call)
 }
 
 // avoiding is a Lease of lb for a call that must avoid some backends.
 func avoiding(ctx context.Context, lb balancer, avoid []string) (lease, error) {
-	return (&subject{lb: lb}).leaseAvoiding(ctx, avoid...)
+	return lb.LeaseFor(ctx, evenkeel.Call[string]{Avoid: avoid})
 }
 
 // wrongPolicy is a policy as a function.
@@ -78,7 +78,7 @@ func anotherPool(p *pool) *pool {
 func TestRunFindsWrongBalancers(t *testing.T) {
 	// These checks wait for what may never come. In a bubble time passes at once,
 	// so that their patience costs none.
-	patient := []string{"Backlog", "Panics"}
+	patient := []string{"Backlog", "NoWait", "Panics"}
 
 	proven := map[string]bool{}
 	for about, balancers := range map[string]map[string]wrongBalancer{
