@@ -75,10 +75,10 @@ func run(ctx context.Context, root string, bugs []bug, args []string, out io.Wri
 	if len(chosen) == 0 {
 		return fmt.Errorf("no bug matches %q; see all with -list", *pattern)
 	}
-	chosen = deal(chosen, *share, *turn)
-	if err := check(root, chosen); err != nil {
+	if err := check(root, chosen); err != nil { // those of other turns too: who changed the code is here now
 		return err
 	}
+	chosen = deal(chosen, *share, *turn)
 	if *list {
 		for _, b := range chosen {
 			fmt.Fprintln(out, b)

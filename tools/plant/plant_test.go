@@ -16,7 +16,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Who changes a line that a bug is planted in learns it here, and mends the bug.
+// Who changes a line that a bug is planted in learns it here, or from the command:
+// the go command may repeat an old result of this test, since the code is that of
+// another module.
 func TestEveryBugCanBePlanted(t *testing.T) {
 	root, err := repo.Root()
 	require.NoError(t, err)
@@ -129,6 +131,16 @@ func TestBugsThatCannotBePlanted(t *testing.T) {
 		c.change(&b)
 		_, err := plantIn(t, dir, []bug{missed, b})
 		require.ErrorContains(t, err, c.want)
+	}
+}
+
+// A share is refused for a bug of another turn too.
+func TestBugsOfOtherTurnsMustFit(t *testing.T) {
+	stale := missed
+	stale.old = "return nothing"
+	for _, turn := range []string{"0", "1"} {
+		_, err := plantIn(t, small(t), []bug{noticed, stale}, "-share", "1", "-turn", turn, "-list")
+		require.ErrorContains(t, err, "occurs 0 times")
 	}
 }
 
