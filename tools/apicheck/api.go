@@ -63,7 +63,8 @@ func (a *api) write(dir string) error {
 	}
 	for _, p := range a.packages {
 		var b bytes.Buffer
-		if err := gcexportdata.Write(&b, a.fset, p); err != nil {
+		// No positions: they would hold the paths of whoever writes the baseline.
+		if err := gcexportdata.Write(&b, nil, p); err != nil {
 			return err
 		}
 		name := strings.ReplaceAll(p.Path(), "/", "+") + exportSuffix
