@@ -101,11 +101,47 @@ func TestCompare(t *testing.T) {
 	assert.Equal(t, []string{"q: the package is new"}, compatible)
 }
 
+// A generic alias is a type of its own to those who write its name.
+func TestGenericAlias(t *testing.T) {
+	const target = "package p; type D[T comparable] struct{ A T }; type E[T comparable] struct{ A T }; "
+	const alias = "type B[T comparable] = D[T]"
+	for _, c := range []struct{ what, then, now, breaks string }{
+		{"the same", alias, alias, ""},
+		{"another name of the parameter", alias, "type B[K comparable] = D[K]", ""},
+		{"its target in its place", alias + "; func New[T comparable]() *B[T] { return nil }", alias + "; func New[T comparable]() *D[T] { return nil }", ""},
+		{"a variable of its type", alias + "; var V B[int]", alias + "; var V B[int]", ""},
+		{"gone", alias, "", "p: B: removed"},
+		{"another target", alias, "type B[T comparable] = E[T]", "p: B: changed from D[T] to E[T]"},
+		{"no longer generic", alias, "type B = D[string]", "p: B: changed from D[T] to D[string]"},
+		{"a type instead", alias, "type B[T comparable] struct{}", "p: B: changed from D[T] to B[T comparable]"},
+		{"fewer arguments that fit", alias, "type B[T ~string] = D[T]", "p: B: type parameters changed from [comparable] to [~string]"},
+		{"one more argument", alias, "type B[T, U comparable] = D[T]", "p: B: type parameters changed from [comparable] to [comparable, comparable]"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "baseline")
+			require.NoError(t, apiOf([2]string{"p", target + c.then}).write(dir))
+			then, err := read(dir)
+			require.NoError(t, err)
+			breaking, compatible := compare(then, apiOf([2]string{"p", target + c.now}))
+			assert.Empty(t, compatible)
+			if c.breaks == "" {
+				assert.Empty(t, breaking)
+				return
+			}
+			assert.Contains(t, breaking, c.breaks)
+		})
+	}
+	assert.Contains(t, string(apiOf([2]string{"p", target + alias}).text()), "\ttype B[T comparable] = D[T]\n")
+}
+
 // What is read back from a baseline is what was written, generic types included.
 func TestBaseline(t *testing.T) {
 	then := apiOf([2]string{"example.com/pool", before}, [2]string{"example.com/other", "package other; import \"net/http\"; func Do(*http.Request) {}"})
 	dir := filepath.Join(t.TempDir(), "baseline")
 	require.NoError(t, then.write(dir))
+	data, err := os.ReadFile(filepath.Join(dir, "example.com+pool.export"))
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "pool.go", "the baseline holds no paths")
 	again, err := read(dir)
 	require.NoError(t, err)
 	assert.Equal(t, string(then.text()), string(again.text()))

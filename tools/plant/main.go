@@ -1,17 +1,21 @@
 // Plant proves that the tests notice: it plants bugs in the code, one at a time,
-// runs the tests of the packages that should notice, and says for each bug
-// whether they did.
+// runs the tests that should notice, and says for each bug whether they did.
 //
 //	go run ./tools/plant                    all of them
-//	go run ./tools/plant -sample 6 -seed 3  six of them
 //	go run ./tools/plant -run 'p2c|tie'     those whose name or file matches
+//	go run ./tools/plant -share 6 -turn 41  six of them, other ones in the next turn
 //	go run ./tools/plant -list              only name them
 //
+// Turns that follow each other plant every bug once before they plant one again: 95
+// bugs in shares of 6 take 16 turns.
+//
 // Nothing is written into the source tree: a bug is planted with the -overlay flag
-// of the go command. The bugs stand in bugs.go. One whose pattern does not occur
-// exactly once in its file, or that does not compile, is an error, and so is a
-// package whose tests fail without a bug. It exits with status 1 on any error and
-// if a bug was missed.
+// of the go command. The bugs stand in bugs.go. For a bug in eject.go the tests in
+// eject_test.go and eject_*_test.go run first, then all of the packages that the bug
+// names, and at last those of the other packages of its module. A bug whose pattern
+// does not occur exactly once in its file, or that does not compile, is an error,
+// and so is a package whose tests fail without a bug. Plant exits with status 1 on
+// any error and if a bug was missed.
 package main
 
 import (
@@ -20,15 +24,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/evenkeel-go/evenkeel/tools/internal/repo"
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -48,10 +54,11 @@ func main() {
 // run is the program, over the bugs of the repository in root.
 func run(ctx context.Context, root string, bugs []bug, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("plant", flag.ContinueOnError)
-	sample := f.Int("sample", 0, "plant only so many, drawn at random (0: all)")
-	seed := f.Uint64("seed", 1, "what the sample is drawn by")
+	share := f.Int("share", 0, "plant only so many in each turn (0: all)")
+	turn := f.Int("turn", 0, "which share to plant; any number from 0 up")
 	pattern := f.String("run", "", "plant only bugs whose name or file matches this regular expression")
 	list := f.Bool("list", false, "name the bugs and plant none")
+	jobs := f.Int("jobs", runtime.GOMAXPROCS(0), "how many bugs to try at the same time")
 	timeout := f.Duration("timeout", time.Minute, "the longest that the tests of one package may take")
 	f.SetOutput(out)
 	if err := f.Parse(args); err != nil {
@@ -61,63 +68,85 @@ func run(ctx context.Context, root string, bugs []bug, args []string, out io.Wri
 	if err != nil {
 		return fmt.Errorf("-run is no regular expression: %w", err)
 	}
-	if *sample < 0 || *timeout <= 0 || f.NArg() > 0 {
-		return errors.New("-sample must not be negative, -timeout must be above 0, and there are no arguments besides flags")
+	if *share < 0 || *turn < 0 || *jobs < 1 || *timeout <= 0 || f.NArg() > 0 {
+		return errors.New("-share and -turn must not be negative, -jobs and -timeout must be above 0, and there are no arguments besides flags")
 	}
 	chosen := slices.DeleteFunc(slices.Clone(bugs), func(b bug) bool { return !match.MatchString(b.name) && !match.MatchString(b.file) })
 	if len(chosen) == 0 {
-		return fmt.Errorf("no bug matches %q", *pattern)
+		return fmt.Errorf("no bug matches %q; see all with -list", *pattern)
 	}
-	if *sample > 0 && *sample < len(chosen) {
-		rng := rand.New(rand.NewPCG(*seed, 0))
-		rng.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-		chosen = chosen[:*sample]
-	}
-	if err := check(root, chosen); err != nil {
+	if err := check(root, chosen); err != nil { // those of other turns too: who changed the code is here now
 		return err
 	}
+	chosen = deal(chosen, *share, *turn)
 	if *list {
 		for _, b := range chosen {
-			fmt.Fprintf(out, "%s: %s\n", b.file, b.name)
+			fmt.Fprintln(out, b)
 		}
 		return nil
 	}
-	return plantAll(ctx, &field{root: root, timeout: *timeout}, chosen, out)
+	return plantAll(ctx, &field{root: root, timeout: *timeout, jobs: *jobs}, chosen, out)
 }
 
-// plantAll plants the bugs one after the other, after a look at the tests as they
-// are.
+// deal is one turn's share of the bugs. The turns go round: as many of them as it
+// takes to deal out all bugs follow each other with every bug in exactly one.
+func deal(bugs []bug, share, turn int) []bug {
+	if share == 0 || share >= len(bugs) {
+		return bugs
+	}
+	turns := (len(bugs) + share - 1) / share
+	var dealt []bug
+	for i := turn % turns; i < len(bugs); i += turns {
+		dealt = append(dealt, bugs[i])
+	}
+	return dealt
+}
+
+// plantAll plants the bugs, several at the same time, after a look at the tests as
+// they are.
 func plantAll(ctx context.Context, f *field, chosen []bug, out io.Writer) error {
 	began := time.Now()
-	var packages []string
-	for _, b := range chosen {
-		packages = append(packages, b.tests...)
-	}
-	slices.Sort(packages)
-	packages = slices.Compact(packages)
-	if err := f.healthy(ctx, packages); err != nil {
+	line := newStatus(out)
+	defer line.clear()
+	line.show("the tests without a bug")
+	if err := f.healthy(ctx, f.root, packagesOf(chosen)); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d packages pass without a bug (%.1f s)\n", len(packages), time.Since(began).Seconds())
-	missed, broken := 0, 0
-	for i, b := range chosen {
-		start := time.Now()
-		v := f.plant(ctx, b)
-		if ctx.Err() != nil {
-			return fmt.Errorf("stopped after %d of %d bugs", i, len(chosen))
-		}
-		fmt.Fprintf(out, "%2d/%d %-6s %s: %s (%s%.1f s)\n", i+1, len(chosen), v.word(), b.file, b.name, v.by, time.Since(start).Seconds())
-		switch {
-		case v.err != nil:
-			broken++
-			fmt.Fprintln(out, v.err)
-		case !v.caught:
-			missed++
-		}
+	var mu sync.Mutex // guards the output and what follows
+	var ended, missed, broken int
+	var group errgroup.Group
+	group.SetLimit(f.jobs)
+	for _, b := range chosen {
+		group.Go(func() error {
+			start := time.Now()
+			mu.Lock()
+			line.show(fmt.Sprintf("%d/%d %s", ended, len(chosen), b))
+			mu.Unlock()
+			v := f.plant(ctx, b)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ended++
+			line.clear()
+			fmt.Fprintf(out, "%2d/%d %s %s (%s%.1f s)\n", ended, len(chosen), v.word(), b, v.by, time.Since(start).Seconds())
+			fmt.Fprint(out, v.advice(b))
+			switch {
+			case v.err != nil:
+				broken++
+			case !v.caught:
+				missed++
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("stopped after %d of %d bugs: %w", ended, len(chosen), err)
 	}
 	fmt.Fprintf(out, "caught %d of %d, in %.0f s\n", len(chosen)-missed-broken, len(chosen), time.Since(began).Seconds())
 	if missed > 0 || broken > 0 {
-		return fmt.Errorf("%d missed, %d could not be planted", missed, broken)
+		return fmt.Errorf("%d missed, %d could not be planted; what to do stands below each of them", missed, broken)
 	}
 	return nil
 }

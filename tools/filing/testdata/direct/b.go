@@ -1,0 +1,5 @@
+package direct
+
+const step = 1
+
+func next(p *Pool) int { return p.size + step }

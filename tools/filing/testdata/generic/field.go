@@ -1,0 +1,4 @@
+package generic
+
+// Field reads a field of an instantiated type.
+func Field() string { return fresh().last }

@@ -1,0 +1,3 @@
+package generic
+
+func fresh() *Pool[string, int] { return nil }

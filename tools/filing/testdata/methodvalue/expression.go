@@ -1,0 +1,4 @@
+package methodvalue
+
+// Expression is a method of a type.
+var Expression = pool[string].look

@@ -1,0 +1,5 @@
+package methodvalue
+
+type looker interface{ look() }
+
+func find() looker { return nil }

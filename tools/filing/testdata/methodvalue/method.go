@@ -1,0 +1,3 @@
+package methodvalue
+
+func (pool[T]) look() {}

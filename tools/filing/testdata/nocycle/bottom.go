@@ -1,0 +1,3 @@
+package nocycle
+
+const limit = 8

@@ -1,0 +1,3 @@
+package nocycle
+
+func double(n int) int { return min(2*n, limit) }

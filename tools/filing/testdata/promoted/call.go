@@ -1,0 +1,4 @@
+package promoted
+
+// Call uses a method that outer has from base, through middle.
+func Call() { fresh().grow() }

@@ -1,0 +1,3 @@
+package promoted
+
+func (b *base[T]) grow() {}

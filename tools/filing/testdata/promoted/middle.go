@@ -1,0 +1,3 @@
+package promoted
+
+type middle struct{ base[int] }

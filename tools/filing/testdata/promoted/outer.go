@@ -1,0 +1,5 @@
+package promoted
+
+type outer struct{ *middle }
+
+func fresh() outer { return outer{} }

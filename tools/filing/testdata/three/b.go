@@ -1,0 +1,3 @@
+package three
+
+func b(n int) int { return c(n) + d }

@@ -1,0 +1,3 @@
+package three
+
+const d = 1

@@ -1,0 +1,4 @@
+package underlying
+
+// View has the fields of data.
+type View data
