@@ -30,7 +30,7 @@ func BenchmarkHandOver(b *testing.B) {
 			lease.Release()
 		})
 		// Well below 1 this measures something else.
-		b.ReportMetric(float64(pool.Line().Served)/float64(b.N), "handed-over")
+		b.ReportMetric(float64(pool.Backlog().Served)/float64(b.N), "handed-over")
 	})
 	b.Run("channel", func(b *testing.B) {
 		sem := make(chan struct{}, 1)

@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// dispatcher is what every policy's Balancer embeds: calls through it are the
-// calls that a program makes.
+// dispatcher is every policy's Balancer.
 type dispatcher = evenkeel.Dispatcher[string]
 
 // policies are those that are measured; seed 0 draws as a program does.
@@ -25,20 +24,16 @@ var policies = []struct {
 	make func(pool *evenkeel.Pool[string], seed uint64) *dispatcher
 }{
 	{"random", func(pool *evenkeel.Pool[string], seed uint64) *dispatcher {
-		return &random.NewWith(pool, random.Config{Seed: seed}).Dispatcher
+		return must(random.NewWith(pool, random.Config{Seed: seed}))
 	}},
 	{"roundrobin", func(pool *evenkeel.Pool[string], seed uint64) *dispatcher {
-		return &roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}).Dispatcher
+		return must(roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}))
 	}},
 	{"p2c", func(pool *evenkeel.Pool[string], seed uint64) *dispatcher {
-		lb, err := p2c.NewWith(pool, p2c.Config{Seed: seed})
-		if err != nil {
-			panic(err) // the Config is a good one
-		}
-		return &lb.Dispatcher
+		return must(p2c.NewWith(pool, p2c.Config{Seed: seed}))
 	}},
 	{"sqf", func(pool *evenkeel.Pool[string], seed uint64) *dispatcher {
-		return &sqf.NewWith(pool, sqf.Config{Seed: seed}).Dispatcher
+		return must(sqf.NewWith(pool, sqf.Config{Seed: seed}))
 	}},
 }
 
@@ -62,4 +57,12 @@ func requireInFlight(tb testing.TB, pool *evenkeel.Pool[string], want int) {
 			require.Equal(tb, want, stats.InFlight, "calls in flight on %s", name)
 		}
 	}
+}
+
+// must is for constructors that cannot fail as they are called.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

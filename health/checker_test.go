@@ -304,7 +304,7 @@ func TestPanicShare(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for _, b := range []string{"a", "b", "c", "d"} {
 			assert.True(t, stats(pool, b).Used, b)
-			assert.True(t, stats(pool, b).Panic, b)
+			assert.True(t, pool.Stats().Panic, b)
 		}
 		assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "c"), "the verdict stays to be seen")
 		assert.False(t, stats(pool, "hand").Used, "by hand holds in a panic too")

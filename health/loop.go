@@ -245,7 +245,7 @@ func (l *loop[T]) withdraw(t *target[T]) {
 // report passes a verdict to the pool: why t is down, or nil if t is up. An error
 // means that t is no member any more, which follow notices.
 func (l *loop[T]) report(t *target[T], why error) {
-	_ = l.pool.SetHealth(t.backend, why == nil, why)
+	_ = l.pool.SetHealth(t.backend, why)
 }
 
 // drain withdraws all verdicts and waits for the probes under way. While it

@@ -59,12 +59,6 @@ type Config struct {
 // caller's request body, or after RoundTrip has returned a response. When the
 // attempts, the backends or the budget are used up, the last answer stands: a
 // response is returned as it is, and an error lists all attempts (see [Error]).
-//
-// Retries need a balancer that also has
-//
-//	LeaseExcept(ctx context.Context, tried ...string) (evenkeel.Lease[string], error)
-//
-// as all of evenkeel's have. With any other balancer there are no retries.
 type Retry struct {
 	// Off turns all retries off. A base http.Transport still replaces a connection
 	// that the server had closed while it was idle.

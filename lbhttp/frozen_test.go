@@ -157,7 +157,7 @@ func TestF129FrozenHostIsEjectedAndComesBack(t *testing.T) {
 		for range 50 {
 			require.NoError(t, get(), "the trial too")
 		}
-		assert.Equal(t, evenkeel.StateIn, stats(t, pool, "a").State)
+		assert.Equal(t, evenkeel.StateActive, stats(t, pool, "a").State)
 		assertIdle(t, pool)
 		tr.CloseIdleConnections()
 		time.Sleep(2 * time.Minute)

@@ -108,11 +108,10 @@ func (p first) Choose(evenkeel.View) (int, evenkeel.Load) {
 }
 
 func firstOf(pool *evenkeel.Pool[string]) *evenkeel.Dispatcher[string] {
-	d := evenkeel.NewDispatcher(pool, first{})
-	return &d
+	return evenkeel.NewDispatcher(pool, first{})
 }
 
-func newTransport(t testing.TB, lb lbhttp.Balancer, cfg lbhttp.Config) *lbhttp.Transport {
+func newTransport(t testing.TB, lb evenkeel.Balancer[string], cfg lbhttp.Config) *lbhttp.Transport {
 	tr, err := lbhttp.NewWith(lb, cfg)
 	require.NoError(t, err)
 	t.Cleanup(tr.CloseIdleConnections)

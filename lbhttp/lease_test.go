@@ -457,7 +457,7 @@ func TestNoBackendAndBadRequests(t *testing.T) {
 		assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
 		tr.CloseIdleConnections()
 	}
-	for _, lb := range []lbhttp.Balancer{nil, none} {
+	for _, lb := range []evenkeel.Balancer[string]{nil, none} {
 		_, err = lbhttp.NewWith(lb, lbhttp.Config{})
 		assert.ErrorIs(t, err, evenkeel.ErrBadConfig)
 	}

@@ -204,9 +204,8 @@ func TestRetryIsTurnedOff(t *testing.T) {
 	gone := refused(t)
 	pool := newPool(t, calm, gone, s.addr)
 	for name, tr := range map[string]*lbhttp.Transport{
-		"by Off":                  newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Off: true}}),
-		"by Attempts":             newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Attempts: 1}}),
-		"by the lack of a method": newTransport(t, evenkeel.Balancer[string](struct{ evenkeel.Balancer[string] }{firstOf(pool)}), lbhttp.Config{}),
+		"by Off":      newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Off: true}}),
+		"by Attempts": newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Attempts: 1}}),
 	} {
 		_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
 		require.ErrorIs(t, err, syscall.ECONNREFUSED, name)
@@ -215,6 +214,18 @@ func TestRetryIsTurnedOff(t *testing.T) {
 	tr := newTransport(t, firstOf(pool), lbhttp.Config{Retry: lbhttp.Retry{Share: -1, PerSecond: -1}})
 	_, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
 	assert.ErrorContains(t, err, "the retry budget is spent")
+	assertIdle(t, pool)
+}
+
+// A wrapper that embeds a balancer loses nothing: retries go through it.
+func TestWrappersKeepRetries(t *testing.T) {
+	s := serve(t, text("hello"))
+	pool := newPool(t, calm, refused(t), s.addr)
+	tr := newTransport(t, struct{ evenkeel.Balancer[string] }{firstOf(pool)}, lbhttp.Config{})
+	resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	require.NoError(t, resp.Body.Close())
 	assertIdle(t, pool)
 }
 

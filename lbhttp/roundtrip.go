@@ -22,7 +22,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := t.newAttempt(req)
 	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
 	var err error
-	if a.lease, err = t.lb.lease(req.Context()); err != nil {
+	if a.lease, err = t.lb.Lease(req.Context()); err != nil {
 		closeBody(req)
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // refuse finds what is wrong with a request before a backend is leased.
 func (t *Transport) refuse(req *http.Request) error {
 	switch {
-	case t.lb.missing():
+	case t.lb == nil:
 		return errNoBalancer
 	case req.URL == nil:
 		return errors.New("lbhttp: nil Request.URL")
@@ -75,7 +75,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 		next := t.newAttempt(a.caller)
 		lerr := sleep(a.caller, wait)
 		if lerr == nil {
-			next.lease, lerr = t.lb.leaseOther(a.caller.Context(), tried)
+			next.lease, lerr = t.lb.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried})
 		}
 		if lerr != nil {
 			t.budget.refund()

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/evenkeel-go/evenkeel"
 )
 
 // Transport is an http.RoundTripper that sends each request to a backend of its
@@ -11,9 +13,9 @@ import (
 // the request and always closes its body, it returns either a response or an error,
 // and the response's Request is the caller's. A Transport is safe for concurrent
 // use. Make one by NewTransport or NewWith; the zero Transport refuses every request
-// with an error that matches evenkeel.ErrNil.
+// with an error that matches evenkeel.ErrBadConfig.
 type Transport struct {
-	lb      leaser
+	lb      evenkeel.Balancer[string]
 	base    http.RoundTripper // nil: requests go straight to conns
 	conns   *Conns
 	cfg     Config
@@ -24,8 +26,8 @@ type Transport struct {
 
 // NewTransport returns a Transport over lb with the recommended set-up. If lb is
 // nil, or a nil pointer, every request fails with an error that matches
-// evenkeel.ErrNil.
-func NewTransport(lb Balancer) *Transport {
+// evenkeel.ErrBadConfig.
+func NewTransport(lb evenkeel.Balancer[string]) *Transport {
 	t, err := newTransport(lb, Config{})
 	if err != nil { // lb is nil, which every request reports
 		return &Transport{}
@@ -35,35 +37,35 @@ func NewTransport(lb Balancer) *Transport {
 
 // NewWith returns a Transport with the set-up of cfg. Its error matches
 //
-//   - evenkeel.ErrBadConfig if a field of cfg is out of range;
-//   - evenkeel.ErrNil if lb is nil or a nil pointer;
+//   - evenkeel.ErrBadConfig if a field of cfg is out of range, or lb is nil or a nil
+//     pointer;
 //   - evenkeel.ErrBadBackend if lb has a method Pool, as the balancers of this module
 //     have, and ParseBackend refuses a member of that pool.
 //
 // A backend that joins later is parsed when a request comes to it. If ParseBackend
 // refuses it, that attempt fails and counts against the backend.
-func NewWith(lb Balancer, cfg Config) (*Transport, error) {
+func NewWith(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) {
 	t, err := newTransport(lb, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.lb.check(); err != nil {
+	if err := checkMembers(lb); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func newTransport(lb Balancer, cfg Config) (*Transport, error) {
+func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	cfg.Retry.Statuses = slices.Clone(cfg.Retry.Statuses)
-	t := &Transport{cfg: cfg, made: time.Now()}
-	if t.lb, err = newLeaser(lb); err != nil {
-		return nil, err
+	if isNil(lb) {
+		return nil, errNoBalancer
 	}
-	t.retries = !cfg.Retry.Off && t.lb.canAvoid() && cfg.Retry.Attempts > 1
+	t := &Transport{lb: lb, cfg: cfg, made: time.Now()}
+	t.retries = !cfg.Retry.Off && cfg.Retry.Attempts > 1
 	t.budget.init(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
 	switch base := cfg.Base.(type) {
 	case nil:

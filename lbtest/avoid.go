@@ -82,7 +82,7 @@ func checkAvoidRefused(t testing.TB, construct constructor) {
 	cancel(errOwn)
 	s.refusesToAvoid(dead, []string{"a"}, errOwn, "with a context that was cancelled, for a call that must avoid \"a\"")
 	var none context.Context
-	s.refusesToAvoid(none, []string{"a"}, evenkeel.ErrNil, "with a nil context, for a call that must avoid \"a\"")
+	s.refusesToAvoid(none, []string{"a"}, evenkeel.ErrBadConfig, "with a nil context, for a call that must avoid \"a\"")
 	s.wantCounts(nil, "after calls that were refused for their context")
 
 	first, err := s.leaseAvoiding(s.ctx, "b")

@@ -99,7 +99,7 @@ var errDown = errors.New("a health check failed")
 
 // setHealth is what a health check found: nil is up.
 func setHealth(pool *evenkeel.Pool[string], backend string, err error) error {
-	return pool.SetHealth(backend, err == nil, err)
+	return pool.SetHealth(backend, err)
 }
 
 // checkEjectedByOutcome: a failed call takes each backend out once.

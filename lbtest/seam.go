@@ -85,7 +85,7 @@ func openSignal(t testing.TB, construct constructor, m *seam, cfg evenkeel.Confi
 
 // setLoad makes signal the load signal of every backend.
 func setLoad(pool *evenkeel.Pool[string], signal func(inFlight int) float64) {
-	pool.SetLoad(func(_ string, inFlight int) float64 { return signal(inFlight) })
+	pool.SetLoad(func(string) func(int) float64 { return signal })
 }
 
 // openClock: each look at the pool's clock is a pass. Every pick has to look while

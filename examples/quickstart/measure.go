@@ -21,16 +21,16 @@ import (
 // balancers are the policies to choose from: each makes a balancer over a pool.
 var balancers = map[string]func(pool *evenkeel.Pool[string], seed uint64) (evenkeel.Balancer[string], error){
 	"roundrobin": func(pool *evenkeel.Pool[string], seed uint64) (evenkeel.Balancer[string], error) {
-		return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}), nil
+		return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed})
 	},
 	"random": func(pool *evenkeel.Pool[string], seed uint64) (evenkeel.Balancer[string], error) {
-		return random.NewWith(pool, random.Config{Seed: seed}), nil
+		return random.NewWith(pool, random.Config{Seed: seed})
 	},
 	"p2c": func(pool *evenkeel.Pool[string], seed uint64) (evenkeel.Balancer[string], error) {
 		return p2c.NewWith(pool, p2c.Config{Seed: seed})
 	},
 	"sqf": func(pool *evenkeel.Pool[string], seed uint64) (evenkeel.Balancer[string], error) {
-		return sqf.NewWith(pool, sqf.Config{Seed: seed}), nil
+		return sqf.NewWith(pool, sqf.Config{Seed: seed})
 	},
 }
 
