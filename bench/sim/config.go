@@ -128,8 +128,9 @@ type Config struct {
 
 	// Pool is the Config of every pool. Now and Seed are set by the simulator.
 	// Its zero value is the recommended set-up, with ejection and slow start on;
-	// Plain is without. With MaxInFlight set requests wait in the backlog, as
-	// goroutines; ejection by outcome cannot be simulated together with that.
+	// Plain is without. With MaxInFlight set requests may wait in the backlog. No
+	// timer runs there: that an ejection or a MaxWait is over is seen when the next
+	// request arrives or ends.
 	Pool evenkeel.Config
 	// Weights are the backends' weights in every pool; nil: all 1.
 	Weights []float64
@@ -241,8 +242,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("Refresh", "a board needs one, and only a board")
 	case c.Pool.MaxInFlight == 0 && c.Patience > 0:
 		return c, bad("Patience", "it has no effect without Pool.MaxInFlight: nothing waits")
-	case c.Pool.MaxInFlight > 0 && !c.Pool.Ejection.Off:
-		return c, bad("Pool.Ejection", "it must be Off where requests can wait: the wait uses real timers then")
 	}
 	if err := checkTraffic(c.Arrivals, c.Work); err != nil {
 		return c, err
