@@ -123,14 +123,16 @@ type claim struct {
 
 // table is what a step has found.
 type table struct {
-	step   string
-	title  string
-	label  string // head of the first column
-	rows   []row
-	notes  []string
-	claims []claim
-	orders []string // the measures by which the published order of the rows must hold
-	plots  []figure
+	step    string
+	heading string // what the page calls the step
+	shows   string // one sentence: what the step shows
+	title   string
+	label   string // head of the first column
+	rows    []row
+	notes   []string
+	claims  []claim
+	orders  []string // the measures by which the published order of the rows must hold
+	plots   []figure
 }
 
 // disagreements names every row that does not agree with what was published.
