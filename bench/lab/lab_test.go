@@ -60,12 +60,16 @@ func TestStepsAgreeWithWhatWasPublished(t *testing.T) {
 	assert.Contains(t, out, "sick: 10 servers")
 	assert.Contains(t, out, "lighty: backends")
 	assert.Contains(t, stderr, "sick: done after")
-	assert.Contains(t, stderr, "checked: all of 2 steps agree")
+	assert.Contains(t, stderr, "checked: 16 figures of 2 steps agree with what was published; 6 more stand beside a published figure and are not checked")
+	assert.Contains(t, out, "allowed", "the tolerances are shown")
+	assert.Contains(t, out, "+27.1%  not checked")
+	assert.Contains(t, out, "the order of the rows by p99: as published")
+	assert.Contains(t, out, "reach alone: holds")
 	assert.NotContains(t, stderr, "\r", "nothing is drawn again where it is no terminal")
 
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `<h2 id="lighty">`)
+	assert.Contains(t, string(text), `<h2 id="lighty">Two unequal backends behind a proxy</h2>`)
 	assert.NotContains(t, string(text), "http-equiv")
 	for _, outside := range []string{"src=", "@import", "<link", "<script"} {
 		assert.NotContains(t, string(text), outside, "the page needs nothing else")
@@ -116,6 +120,20 @@ func TestToleranceIsThreeErrorsAndOnePercentAndTheRounding(t *testing.T) {
 	assert.True(t, shown("only shown", 1, 1).beside(7).agrees())
 }
 
+func TestAllowedIsInTheUnitOfTheDifference(t *testing.T) {
+	m := shown("mean", 11, 1).within(10, 0.2)
+	assert.Equal(t, "+10.0%", m.difference())
+	assert.Equal(t, "±20.0%", m.allowed())
+	m = shown("share", 0.12, 1).asPercent().within(0.1, 0.3)
+	assert.Equal(t, "+2.0", m.difference())
+	assert.Equal(t, "±3.0", m.allowed())
+	assert.Equal(t, "not checked", shown("peak", 1, 0).beside(2).allowed())
+	assert.Empty(t, shown("alone", 1, 0).allowed())
+	m = shown("left", 0, 0)
+	m.published, m.tolerance = 0, 1
+	assert.Equal(t, "±1", m.allowed())
+}
+
 func TestOrderOfRows(t *testing.T) {
 	line := func(label string, value, published, noise float64) row {
 		m := shown("mean", value, 2)
@@ -144,6 +162,8 @@ func TestJSONIsOneObjectARow(t *testing.T) {
 			assert.Contains(t, rec, key)
 		}
 		assert.NotEmpty(t, rec["published"])
+		assert.Contains(t, rec["allowed"], "mean")
+		assert.NotContains(t, rec["allowed"], "fullest queue", "it is not checked")
 		assert.Greater(t, rec["p99"], rec["p50"])
 	}
 }

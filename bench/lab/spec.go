@@ -25,6 +25,7 @@ type spec struct {
 	horizon     float64
 	probeEvery  int
 	sampleEvery float64
+	times       int // as many runs as usual; 0: 1
 }
 
 // policies are the shipped ones, in the order of the tables, and the lab's wrong
