@@ -1,7 +1,7 @@
 // Command lab runs the experiments of two published documents on load balancing
 // with evenkeel's own balancers, in the simulator of package sim, and sets every
-// figure beside the published one. With own it answers which policy suits a fleet
-// that is described by flags.
+// figure that was published beside it. With own it answers which policy suits a fleet
+// that is described by flags, by requests that were recorded (-trace) or drawn.
 //
 //	lab [flags] [STEP...]    all steps, or some
 //	lab own [flags]          your fleet (lab own -h lists its flags)

@@ -89,7 +89,10 @@ func parseFleet(s *settings, args []string, stderr io.Writer) (*fleet, error) {
 		return nil, usageError{fmt.Errorf("own: %q is no flag", f.Arg(0))}
 	}
 	f.Visit(func(g *flag.Flag) { o.given[g.Name] = true })
-	return o, errors.Join(s.verify(), o.verifyNumbers())
+	if err := s.verify(); err != nil {
+		return nil, err
+	}
+	return o, o.verifyNumbers()
 }
 
 // figures are what -by can name.
