@@ -78,7 +78,7 @@ func (r *run) leaseLimited(i int32, q *request) {
 // controls the delay.
 func (r *run) handOver(d int32) {
 	l := &r.lines[d]
-	gone := len(l.waiting) - r.pools[d].Line().Waiting
+	gone := len(l.waiting) - r.pools[d].Backlog().Waiting
 	if gone <= 0 {
 		return
 	}

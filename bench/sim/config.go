@@ -20,17 +20,17 @@ type Policy func(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int],
 
 // Random is package random.
 func Random(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return random.NewWith(pool, random.Config{Seed: seed}), nil
+	return random.NewWith(pool, random.Config{Seed: seed})
 }
 
 // RoundRobin is package roundrobin.
 func RoundRobin(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}), nil
+	return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed})
 }
 
 // SQF is package sqf.
 func SQF(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return sqf.NewWith(pool, sqf.Config{Seed: seed}), nil
+	return sqf.NewWith(pool, sqf.Config{Seed: seed})
 }
 
 // Choices is package p2c with d choices.
@@ -42,10 +42,9 @@ func Choices(d int) Policy {
 
 // Custom is any evenkeel.Policy, such as a deliberately wrong one. make is called
 // once for each dispatcher.
-func Custom(make func(seed uint64) evenkeel.Policy) Policy {
+func Custom(make func() evenkeel.Policy) Policy {
 	return func(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-		d := evenkeel.NewDispatcher(pool, make(seed))
-		return &d, nil
+		return evenkeel.NewSeededDispatcher(pool, make(), seed), nil
 	}
 }
 

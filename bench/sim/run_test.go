@@ -84,7 +84,7 @@ func TestRunIsTheSameOnEveryMachine(t *testing.T) {
 		cfg := everything()
 		cfg.Pool = sim.Plain()
 		cfg.Work = work
-		cfg.Policy = sim.Custom(func(uint64) evenkeel.Policy { return &inTurn{} })
+		cfg.Policy = sim.Custom(func() evenkeel.Policy { return &inTurn{} })
 		r, err := sim.Run(t.Context(), cfg)
 		require.NoError(t, err)
 		got := digits{r.Requests, r.Mean, r.P99}

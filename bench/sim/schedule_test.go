@@ -56,7 +56,7 @@ func (p *by) Choose(v evenkeel.View) (int, evenkeel.Load) {
 }
 
 func (p *by) policy() sim.Policy {
-	return sim.Custom(func(uint64) evenkeel.Policy { return p })
+	return sim.Custom(func() evenkeel.Policy { return p })
 }
 
 func run(t *testing.T, cfg sim.Config) *sim.Result {

@@ -152,14 +152,14 @@ func (r *run) schedule() {
 }
 
 // signal is what Config.Signal makes of the pools' seam for loads from outside.
-func (r *run) signal() func(backend, inFlight int) float64 {
+func (r *run) signal() func(backend int) func(inFlight int) float64 {
 	switch r.cfg.Signal {
 	case Board:
 		r.board = make([]float64, r.cfg.Servers)
-		return func(b, _ int) float64 { return r.board[b] }
+		return func(b int) func(int) float64 { return func(int) float64 { return r.board[b] } }
 	case WorkLeft:
 		r.drained = make([]float64, r.cfg.Servers)
-		return func(b, _ int) float64 { return max(r.drained[b]-r.now, 0) }
+		return func(b int) func(int) float64 { return func(int) float64 { return max(r.drained[b]-r.now, 0) } }
 	}
 	return nil
 }
