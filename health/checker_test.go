@@ -311,7 +311,7 @@ func TestPanicShare(t *testing.T) {
 		assert.False(t, stats(pool, "drained").Used)
 		servers.set("a", nil)
 		time.Sleep(5 * time.Second)
-		assert.False(t, stats(pool, "a").Panic)
+		assert.False(t, pool.Stats().Panic)
 		assert.False(t, stats(pool, "b").Used)
 		assert.True(t, stats(pool, "a").Used)
 	})

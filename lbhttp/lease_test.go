@@ -145,7 +145,7 @@ func TestF006CancelBetweenPickAndSend(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{}, s.addr)
 	cancel := func() {}
 	lb := evenkeel.NewDispatcher(pool, first{then: func() { cancel() }})
-	tr := newTransport(t, &lb, lbhttp.Config{})
+	tr := newTransport(t, lb, lbhttp.Config{})
 	for range 1000 {
 		ctx, stop := context.WithCancel(t.Context())
 		cancel = stop

@@ -62,8 +62,7 @@ type wrongPolicy func(v evenkeel.View) (int, evenkeel.Load)
 func (f wrongPolicy) Choose(v evenkeel.View) (int, evenkeel.Load) { return f(v) }
 
 func withPolicy(p *pool, f wrongPolicy) balancer {
-	d := evenkeel.NewDispatcher(p, f)
-	return &d
+	return evenkeel.NewDispatcher(p, f)
 }
 
 // anotherPool is a pool with the same members.

@@ -10,32 +10,32 @@ import (
 const few = 16
 
 // chooseOfD is Choose for any number of looks, any number of backends, and any weights.
-func (p Policy) chooseOfD(v evenkeel.View) (int, evenkeel.Load) {
+func chooseOfD(v evenkeel.View, d int) (int, evenkeel.Load) {
 	n := v.Len()
 	switch {
-	case n == 1 || p.D == 1 || p.D < 0:
+	case n == 1 || d == 1 || d < 0:
 		return v.Draw(), evenkeel.Load{} // nothing to compare
-	case p.D >= n:
+	case d >= n:
 		return v.Least()
-	case p.D <= few:
-		return p.drawFew(v)
+	case d <= few:
+		return drawFew(v, d)
 	case v.Weighted():
 		return v.Least() // more looks than asked for are no worse
 	}
-	return p.sample(v)
+	return sample(v, d)
 }
 
 // drawFew draws one after the other, each different from those before, so the order is
 // random and the first of equals is a random one of them. Where a few backends outweigh
 // all others by far it may give up on finding D of them, but never looks at fewer than
 // two.
-func (p Policy) drawFew(v evenkeel.View) (int, evenkeel.Load) {
+func drawFew(v evenkeel.View, d int) (int, evenkeel.Load) {
 	var drawn [few]int
 	i, j := v.DrawTwo()
 	at, best := v.Lesser(i, j)
 	drawn[0], drawn[1] = i, j
 	k := 2
-	for tries := 0; k < p.D && tries < 64*few; tries++ {
+	for tries := 0; k < d && tries < 64*few; tries++ {
 		i := v.Draw()
 		if slices.Contains(drawn[:k], i) {
 			continue
@@ -52,9 +52,9 @@ func (p Policy) drawFew(v evenkeel.View) (int, evenkeel.Load) {
 // sample takes exactly D of n in one pass (selection sampling: Knuth, The Art of Computer
 // Programming, vol. 2, algorithm 3.4.2 S). The pass is in order, so ties are broken by
 // lot.
-func (p Policy) sample(v evenkeel.View) (int, evenkeel.Load) {
+func sample(v evenkeel.View, d int) (int, evenkeel.Load) {
 	var best evenkeel.Load
-	at, tied, need := -1, 0, p.D
+	at, tied, need := -1, 0, d
 	for i := 0; need > 0; i++ {
 		if v.RandN(v.Len()-i) >= need {
 			continue

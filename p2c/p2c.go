@@ -55,7 +55,7 @@ type Policy struct {
 // loaded: on a tie either is as likely.
 func (p Policy) Choose(v evenkeel.View) (int, evenkeel.Load) {
 	if p.D != 0 && p.D != 2 || v.Len() < 2 {
-		return p.chooseOfD(v)
+		return chooseOfD(v, p.D)
 	}
 	return v.Lesser(v.DrawTwo())
 }

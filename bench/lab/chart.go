@@ -18,16 +18,19 @@ import (
 
 // figure is one plot of a step: a chart of curves, or of bars.
 type figure struct {
-	name    string // of the file, without its ending
-	title   string
-	x, y    string
-	logX    bool
-	logY    bool
-	curves  []curve
-	bars    []bar
-	percent bool // bars are shares
-	keyLeft bool // the legend stands to the left
-	keyLow  bool // and at the bottom
+	name  string // of the file, without its ending
+	title string
+	x, y  string
+	logX  bool
+	logY  bool
+	zeroX string // how a logarithmic x axis calls 0, left of its least mark; "": it has none
+	// zeroLogY is a logarithmic y axis that begins at 0.
+	zeroLogY bool
+	curves   []curve
+	bars     []bar
+	percent  bool // bars are shares
+	keyLeft  bool // the legend stands to the left
+	keyLow   bool // and at the bottom
 	// yMin and yMax bound the y axis where they differ.
 	yMin, yMax float64
 }
@@ -48,27 +51,6 @@ type bar struct {
 	name             string
 	value, published float64
 }
-
-// Colours that the colour blind can tell apart (Okabe and Ito, 2002), one for
-// each policy on every chart; lines differ in their dashes too, for print.
-var (
-	colours = map[string]color.Color{
-		"random":      color.RGBA{0xd5, 0x5e, 0x00, 0xff},
-		"roundrobin":  color.RGBA{0xe6, 0x9f, 0x00, 0xff},
-		"p2c":         color.RGBA{0x00, 0x72, 0xb2, 0xff},
-		"p3c":         color.RGBA{0x56, 0xb4, 0xe9, 0xff},
-		"sqf":         color.RGBA{0x00, 0x9e, 0x73, 0xff},
-		"replacement": color.RGBA{0xcc, 0x79, 0xa7, 0xff},
-		"lowest":      color.RGBA{0xcc, 0x79, 0xa7, 0xff},
-		"":            color.RGBA{0x70, 0x70, 0x70, 0xff},
-	}
-	dashes = map[string][]vg.Length{
-		"random": {vg.Points(7), vg.Points(3)}, "roundrobin": {vg.Points(2), vg.Points(2)}, "p3c": {vg.Points(9), vg.Points(2), vg.Points(2), vg.Points(2)},
-	}
-	glyphs = map[string]draw.GlyphDrawer{
-		"random": draw.CrossGlyph{}, "roundrobin": draw.BoxGlyph{}, "p2c": draw.CircleGlyph{}, "p3c": draw.RingGlyph{}, "sqf": draw.PyramidGlyph{},
-	}
-)
 
 const (
 	figureWidth  = 420 * vg.Inch / 72
@@ -115,26 +97,47 @@ func (f *figure) svg() (string, error) {
 	return f.tidy(b.String()), nil
 }
 
-// tidy makes the SVG one that scales with the page and has a title for those who
-// cannot see it, and drops what a page cannot hold in its middle.
+// tidy makes the SVG one that scales with the page and has a title and a description
+// for those who cannot see it, and drops what a page cannot hold in its middle.
 func (f *figure) tidy(svg string) string {
 	start := strings.Index(svg, "<svg")
 	end := strings.Index(svg[start:], ">") + start
-	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img">
-<title>%s</title>`, figureWidth.Points(), figureHeight.Points(), 1.5*figureWidth.Points(), 1.5*figureHeight.Points(), escape(f.title))
+	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]g %[2]g" width="%[3]g" height="%[4]g" role="img" aria-labelledby="%[5]s-title %[5]s-desc">
+<title id="%[5]s-title">%[6]s</title>
+<desc id="%[5]s-desc">%[7]s</desc>`, figureWidth.Points(), figureHeight.Points(), 1.5*figureWidth.Points(), 1.5*figureHeight.Points(),
+		"figure-"+f.name, escape(f.title), escape(f.describe()))
 	const family = "font-family:Liberation Sans;font-variant:normal;font-weight:normal;font-style:normal"
 	return head + strings.ReplaceAll(svg[end+1:], family, "font-family:Liberation Sans,Arial,Helvetica,sans-serif")
 }
 
+// leastX is the least x above 0.
+func (f *figure) leastX() float64 {
+	least := math.Inf(1)
+	for _, c := range f.curves {
+		for _, x := range c.x {
+			if x > 0 {
+				least = min(least, x)
+			}
+		}
+	}
+	return least
+}
+
 func (f *figure) addCurves(p *plot.Plot) error {
+	zero := 0.0 // where x = 0 is drawn
 	if f.logX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, roundTicks{}
+		zero = f.leastX() / 2
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, roundTicks{zero: zero, label: f.zeroX}
 	} else {
 		p.X.Min = 0
 	}
-	if f.logY {
+	switch {
+	case f.logY:
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, roundTicks{}
-	} else {
+	case f.zeroLogY:
+		p.Y.Scale, p.Y.Tick.Marker = zeroLogScale{}, zeroLogTicks{}
+		p.Y.Min = 0
+	default:
 		p.Y.Min = 0
 	}
 	p.Legend.Top, p.Legend.Left = !f.keyLow, f.keyLeft
@@ -148,11 +151,11 @@ func (f *figure) addCurves(p *plot.Plot) error {
 	p.Legend.ThumbnailWidth = vg.Points(26)
 	for _, c := range f.curves {
 		var xy plotter.XYs
-		for i := range c.x {
-			if (f.logX && c.x[i] <= 0) || (f.logY && c.y[i] <= 0) {
-				continue
+		for i, x := range c.x {
+			if f.logX && x <= 0 {
+				x = zero
 			}
-			xy = append(xy, plotter.XY{X: c.x[i], Y: c.y[i]})
+			xy = append(xy, plotter.XY{X: x, Y: c.y[i]})
 		}
 		line, points, err := plotter.NewLinePoints(xy)
 		if err != nil {
@@ -160,13 +163,12 @@ func (f *figure) addCurves(p *plot.Plot) error {
 		}
 		line.Color, points.Color = colours[c.policy], colours[c.policy]
 		line.Width = vg.Points(1.8)
-		if c.thin {
-			line.Width = vg.Points(0.7)
-		}
 		line.Dashes = dashes[c.policy]
-		if c.dashed {
-			line.Dashes = []vg.Length{vg.Points(2), vg.Points(3)}
-			line.Width = vg.Points(1.2)
+		switch {
+		case c.thin:
+			line.Width, line.Dashes = vg.Points(0.7), nil
+		case c.dashed:
+			line.Width, line.Dashes = vg.Points(1.2), dashes[""]
 		}
 		points.Shape, points.Radius = draw.CircleGlyph{}, vg.Points(3)
 		if g, ok := glyphs[c.policy]; ok {
@@ -185,91 +187,4 @@ func (f *figure) addCurves(p *plot.Plot) error {
 		}
 	}
 	return nil
-}
-
-func (f *figure) addBars(p *plot.Plot) error {
-	var ours, published plotter.Values
-	var names []string
-	compared := false
-	for _, b := range f.bars {
-		scale := 1.0
-		if f.percent {
-			scale = 100
-		}
-		ours = append(ours, b.value*scale)
-		names = append(names, b.name)
-		if !math.IsNaN(b.published) {
-			compared = true
-			published = append(published, b.published*scale)
-		} else {
-			published = append(published, 0)
-		}
-	}
-	width := vg.Points(min(36, 220/float64(len(f.bars))))
-	one, err := plotter.NewBarChart(ours, width)
-	if err != nil {
-		return err
-	}
-	one.Color, one.LineStyle.Width = colours["p2c"], 0
-	p.Add(one)
-	if compared {
-		two, err := plotter.NewBarChart(published, width)
-		if err != nil {
-			return err
-		}
-		two.Color, two.LineStyle.Width = color.Gray{0xb8}, 0
-		one.Offset, two.Offset = -width/2, width/2
-		p.Add(two)
-		p.Legend.Top, p.Legend.Left = true, f.keyLeft
-		p.Legend.Add("here", one)
-		p.Legend.Add("published", two)
-		p.Legend.YOffs = -vg.Points(4)
-		if f.keyLeft {
-			p.Legend.XOffs = vg.Points(8)
-		}
-	}
-	p.Y.Min = 0
-	p.Y.Max *= 1.15
-	p.NominalX(names...)
-	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
-	return nil
-}
-
-// roundTicks marks a logarithmic axis at 1, 2 and 5 times the powers of ten, and
-// only at the powers where that would be too many.
-type roundTicks struct{}
-
-func (roundTicks) Ticks(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	decades := math.Log10(high / low)
-	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
-		for _, m := range []float64{1, 2, 5} {
-			v := m * math.Pow(10, e)
-			if v < low*(1-1e-9) || v > high*(1+1e-9) {
-				continue
-			}
-			t := plot.Tick{Value: v}
-			if m == 1 || decades < 2.5 {
-				t.Label = fmt.Sprintf("%.6g", v)
-			}
-			ticks = append(ticks, t)
-		}
-	}
-	return ticks
-}
-
-// slowerThan is the curve of the share of requests that take longer than a time,
-// down to one in ten to the power of depth.
-func slowerThan(policy string, r *runs, depth float64) curve {
-	c := curve{name: titleOf(policy), policy: policy}
-	for e := 0.0; e <= depth+0.05; e += 0.1 {
-		rest := math.Pow(10, -e)
-		sum := 0.0
-		for _, res := range r.results {
-			sum += res.Quantile(1 - rest)
-		}
-		c.x = append(c.x, sum/float64(len(r.results)))
-		c.y = append(c.y, rest)
-	}
-	return c
 }

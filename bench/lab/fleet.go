@@ -21,15 +21,8 @@ func planSick(l *lab) (report, error) {
 	}
 	healthy := sick
 	healthy.policy, healthy.speeds, healthy.sampleEvery = "p2c", "", 0
-	list, err := l.planAll(append(specs, healthy)...)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (*table, error) {
-		if err := waitAll(ctx, list); err != nil {
-			return nil, err
-		}
-		t := &table{step: "sick", title: fmt.Sprintf("%d servers, utilization %v by nominal speed, server 0 at speed 0.2, %d seeds", pub.N, pub.Rho, l.seeds), label: "policy"}
+	return l.simulated(append(specs, healthy), func(t *table, list []planned) {
+		t.title = fmt.Sprintf("%d servers, utilization %v by nominal speed, server 0 at speed 0.2, %d seeds", pub.N, pub.Rho, l.seeds)
 		for i, p := range pub.Rows {
 			r := list[i]
 			row := timed(titleOf(p.Policy), r.spec, r.runs, p.Mean, p.P99, pub.Seeds)
@@ -44,8 +37,7 @@ func planSick(l *lab) (report, error) {
 		t.rows = append(t.rows, row)
 		t.orders = []string{"mean", "p99"}
 		t.plots = sickFigures(list[:len(pub.Rows)])
-		return t, nil
-	}, nil
+	})
 }
 
 func planHeavy(l *lab) (report, error) {
@@ -59,15 +51,8 @@ func planHeavy(l *lab) (report, error) {
 		}
 		specs = append(specs, s)
 	}
-	list, err := l.planAll(specs...)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (*table, error) {
-		if err := waitAll(ctx, list); err != nil {
-			return nil, err
-		}
-		t := &table{step: "heavy", title: fmt.Sprintf("%d servers, utilization %v, lognormal work (sigma 1.2, mean 1), %d seeds", pub.N, pub.Rho, l.seeds), label: "policy"}
+	return l.simulated(specs, func(t *table, list []planned) {
+		t.title = fmt.Sprintf("%d servers, utilization %v, lognormal work (sigma 1.2, mean 1), %d seeds", pub.N, pub.Rho, l.seeds)
 		for i, p := range pub.Rows {
 			label := titleOf(p.Policy)
 			switch {
@@ -79,16 +64,17 @@ func planHeavy(l *lab) (report, error) {
 			t.rows = append(t.rows, timed(label, list[i].spec, list[i].runs, p.Mean, p.P99, pub.Seeds))
 		}
 		t.orders = []string{"mean", "p99"}
-		f := figure{name: "heavy", title: "Lognormal work: a count against the work left", x: "time in system", y: "share of requests that take longer", logY: true}
+		f := figure{name: "heavy", title: "Lognormal work: a count against the work left", x: "time in system, in mean service times", y: "share of requests that take longer", logY: true}
 		for i, p := range pub.Rows {
 			c := slowerThan(p.Policy, list[i].runs, 4)
 			c.name = t.rows[i].label
-			c.thin = p.Metric == "work"
+			if p.Metric == "work" {
+				c.policy += ", work left"
+			}
 			f.curves = append(f.curves, c)
 		}
 		t.plots = []figure{f}
-		return t, nil
-	}, nil
+	})
 }
 
 // planLighty is the proxy's benchmark: two backends that reach so many requests a
@@ -112,7 +98,6 @@ func planLighty(l *lab) (report, error) {
 	}
 	return func(ctx context.Context) (*table, error) {
 		t := &table{
-			step:  "lighty",
 			title: fmt.Sprintf("backends of %.0f and %.0f requests a second, %d clients, %d requests", slow, fast, pub.Clients, pub.Requests),
 			label: "policy",
 		}
@@ -139,7 +124,7 @@ func planLighty(l *lab) (report, error) {
 		}
 		t.notes = []string{"the document's proxy was short of processor time, which costs it both totals; there is no such limit here"}
 		t.orders = []string{"requests/s"}
-		f := figure{name: "lighty", title: "Two unequal backends, 16 clients", y: "requests a second"}
+		f := figure{name: "lighty", title: "Two unequal backends, 16 clients", x: "policy", y: "requests a second"}
 		for _, r := range t.rows {
 			f.bars = append(f.bars, bar{r.label, r.measures[0].value, r.measures[0].published})
 		}
@@ -151,9 +136,9 @@ func planLighty(l *lab) (report, error) {
 // sickFigures draws the queue of the sick server over time under each policy, and
 // those of all servers under two choices.
 func sickFigures(list []planned) []figure {
-	sick := figure{name: "sick", title: "The queue of a server at a fifth of its speed", x: "time, in mean service times", y: "requests at the server", keyLeft: true}
+	sick := figure{name: "sick", title: "The queue of a server at a fifth of its speed", x: "time, in mean service times", y: "requests at the server (0, then logarithmic)", zeroLogY: true, keyLeft: true}
 	all := figure{
-		name: "sick-all", title: "All ten queues under 2 choices", x: "time, in mean service times", y: "requests at the server", yMin: 0, yMax: 12,
+		name: "sick-all", title: "All ten queues under 2 choices", x: "time, in mean service times", y: "requests at a server", yMin: 0, yMax: 12,
 	}
 	for _, p := range list {
 		queues := p.results[0].Queues

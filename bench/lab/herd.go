@@ -1,102 +1,96 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/evenkeel-go/evenkeel/bench/sim"
 )
 
-func planStale(l *lab) (report, error) {
-	pub := l.published.Stale
+// herd is a step that sets the shortest queue beside two choices under one
+// condition after the other.
+type herd struct {
+	name, title, label string
+	figure, x, zero    string // title of the figure, what changes along its axis, and what 0 of that is called
+	pairs              []herdPair
+	random             struct{ Mean, P99 float64 } // published, for reference
+	publishedRuns      int
+}
+
+// herdPair is one condition.
+type herdPair struct {
+	label string
+	x     float64
+	set   func(*spec)
+	pair  // as published
+}
+
+func (l *lab) planHerd(h herd) (report, error) {
 	var specs []spec
-	for _, p := range pub.Rows {
+	for _, p := range h.pairs {
 		for _, policy := range []string{"sqf", "p2c"} {
 			s := usual(policy)
-			if p.Refresh > 0 {
-				s.signal, s.refresh = sim.Board, p.Refresh
-			}
+			p.set(&s)
 			specs = append(specs, s)
 		}
 	}
-	specs = append(specs, usual("random"))
-	list, err := l.planAll(specs...)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (*table, error) {
-		if err := waitAll(ctx, list); err != nil {
-			return nil, err
+	return l.simulated(append(specs, usual("random")), func(t *table, list []planned) {
+		t.title, t.label = h.title, h.label
+		var x []float64
+		for i, p := range h.pairs {
+			sqf, p2c := list[2*i], list[2*i+1]
+			t.rows = append(t.rows,
+				timed(p.label+", shortest queue", sqf.spec, sqf.runs, p.SQFMean, p.SQFP99, h.publishedRuns),
+				timed(p.label+", 2 choices", p2c.spec, p2c.runs, p.P2CMean, p.P2CP99, h.publishedRuns))
+			x = append(x, p.x)
 		}
-		t := &table{step: "stale", title: fmt.Sprintf("%d servers, utilization %v, queue lengths read every T, %d seeds", pub.N, pub.Rho, l.seeds), label: "T, policy"}
-		for i, p := range pub.Rows {
-			age := "live"
-			if p.Refresh > 0 {
-				age = fmt.Sprint(p.Refresh)
-			}
-			t.rows = append(t.rows, pairOfRows(age, list[2*i:], p.pair, pub.Seeds)...)
-		}
-		t.rows = append(t.rows, timed("random", usual("random"), list[len(list)-1].runs, pub.Random.Mean, pub.Random.P99, pub.Seeds))
+		random := list[len(list)-1]
+		t.rows = append(t.rows, timed("random", random.spec, random.runs, h.random.Mean, h.random.P99, h.publishedRuns))
 		t.orders = []string{"mean", "p99"}
-		var ages []float64
-		for _, p := range pub.Rows {
-			ages = append(ages, p.Refresh)
-		}
-		t.plots = herdFigures("stale", "Load figures that are T old", "T, in mean service times", t, ages)
-		return t, nil
-	}, nil
+		t.plots = herdFigures(h.name, h.figure, h.x, h.zero, t, x)
+	})
 }
 
-// pairOfRows is shortest queue and two choices under one condition.
-func pairOfRows(label string, list []planned, p pair, publishedRuns int) []row {
-	return []row{
-		timed(label+", shortest queue", list[0].spec, list[0].runs, p.SQFMean, p.SQFP99, publishedRuns),
-		timed(label+", 2 choices", list[1].spec, list[1].runs, p.P2CMean, p.P2CP99, publishedRuns),
+func planStale(l *lab) (report, error) {
+	pub := l.published.Stale
+	h := herd{
+		name: "stale", label: "T, policy", random: pub.Random, publishedRuns: pub.Seeds,
+		title:  fmt.Sprintf("%d servers, utilization %v, queue lengths read every T, %d seeds", pub.N, pub.Rho, l.seeds),
+		figure: "Load figures that are T old", x: "T, in mean service times", zero: "live",
 	}
+	for _, p := range pub.Rows {
+		pair := herdPair{label: "live", set: func(*spec) {}, pair: p.pair}
+		if p.Refresh > 0 {
+			pair.label, pair.x = fmt.Sprint(p.Refresh), p.Refresh
+			pair.set = func(s *spec) { s.signal, s.refresh = sim.Board, p.Refresh }
+		}
+		h.pairs = append(h.pairs, pair)
+	}
+	return l.planHerd(h)
 }
 
 func planDispatchers(l *lab) (report, error) {
 	pub := l.published.Dispatchers
-	var specs []spec
+	h := herd{
+		name: "dispatchers", label: "k, policy", random: pub.Random, publishedRuns: pub.Seeds,
+		title:  fmt.Sprintf("%d servers, utilization %v, k balancers that each count their own requests, %d seeds", pub.N, pub.Rho, l.seeds),
+		figure: "k balancers that cannot see each other", x: "k, number of balancers",
+	}
 	for _, p := range pub.Rows {
-		for _, policy := range []string{"sqf", "p2c"} {
-			s := usual(policy)
-			if p.K > 1 {
-				s.dispatchers = p.K
-			}
-			specs = append(specs, s)
+		pair := herdPair{label: fmt.Sprint(p.K), x: float64(p.K), set: func(*spec) {}, pair: p.pair}
+		if p.K > 1 { // one is the same run as in the other tables
+			pair.set = func(s *spec) { s.dispatchers = p.K }
 		}
+		h.pairs = append(h.pairs, pair)
 	}
-	specs = append(specs, usual("random"))
-	list, err := l.planAll(specs...)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (*table, error) {
-		if err := waitAll(ctx, list); err != nil {
-			return nil, err
-		}
-		t := &table{step: "dispatchers", title: fmt.Sprintf("%d servers, utilization %v, k balancers that each count their own requests, %d seeds", pub.N, pub.Rho, l.seeds), label: "k, policy"}
-		for i, p := range pub.Rows {
-			t.rows = append(t.rows, pairOfRows(fmt.Sprint(p.K), list[2*i:], p.pair, pub.Seeds)...)
-		}
-		t.rows = append(t.rows, timed("random", usual("random"), list[len(list)-1].runs, pub.Random.Mean, pub.Random.P99, pub.Seeds))
-		t.orders = []string{"mean", "p99"}
-		var ks []float64
-		for _, p := range pub.Rows {
-			ks = append(ks, float64(p.K))
-		}
-		t.plots = herdFigures("dispatchers", "k balancers that cannot see each other", "k", t, ks)
-		return t, nil
-	}, nil
+	return l.planHerd(h)
 }
 
 // herdFigures draws the mean and the p99 of a table of pairs over x, with random
 // routing for reference.
-func herdFigures(name, title, xLabel string, t *table, x []float64) []figure {
+func herdFigures(name, title, xLabel, zeroX string, t *table, x []float64) []figure {
 	var out []figure
 	for _, m := range []string{"mean", "p99"} {
-		f := figure{name: name, title: title, x: xLabel, y: m + " time in system", logX: true, logY: true, keyLeft: true}
+		f := figure{name: name, title: title, x: xLabel, zeroX: zeroX, y: m + " time in system, in mean service times", logX: true, logY: true, keyLeft: true}
 		if m != "mean" {
 			f.name += "-" + m
 		}
@@ -109,12 +103,8 @@ func herdFigures(name, title, xLabel string, t *table, x []float64) []figure {
 			f.curves = append(f.curves, c)
 		}
 		last, _ := t.rows[len(t.rows)-1].measure(m)
-		least := x[0]
-		if least == 0 {
-			least = x[1]
-		}
 		f.curves = append(f.curves, curve{
-			name: "random", policy: "random", x: []float64{least, x[len(x)-1]}, y: []float64{last.value, last.value},
+			name: "random", policy: "random", x: []float64{x[0], x[len(x)-1]}, y: []float64{last.value, last.value},
 		})
 		out = append(out, f)
 	}

@@ -1,7 +1,7 @@
 // Command lab runs the experiments of two published documents on load balancing
 // with evenkeel's own balancers, in the simulator of package sim, and sets every
-// figure beside the published one. With own it answers which policy suits a fleet
-// that is described by flags.
+// figure that was published beside it. With own it answers which policy suits a fleet
+// that is described by flags, by requests that were recorded (-trace) or drawn.
 //
 //	lab [flags] [STEP...]    all steps, or some
 //	lab own [flags]          your fleet (lab own -h lists its flags)
@@ -37,6 +37,7 @@ type settings struct {
 	html, svg        string
 	seeds, parallel  int
 	scale            float64
+	args             []string // of the program, for the page
 }
 
 func (s *settings) register(f *flag.FlagSet) {
@@ -75,7 +76,7 @@ func (s *settings) printer(w io.Writer) printer {
 	case s.csv:
 		return &csvPrinter{w: csv.NewWriter(w)}
 	}
-	return textPrinter{w}
+	return textPrinter{w, s.check}
 }
 
 // run is the whole program. It returns the exit status.
@@ -98,11 +99,11 @@ func run(ctx context.Context, args []string, stdout io.Writer, stderr *os.File) 
 }
 
 func dispatch(ctx context.Context, args []string, stdout io.Writer, stderr *os.File) error {
-	s := &settings{scale: 1}
+	s := &settings{scale: 1, args: args}
 	f := flag.NewFlagSet("lab", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	s.register(f)
-	f.BoolVar(&s.check, "check", false, "fail if a row does not agree with what was published")
+	f.BoolVar(&s.check, "check", false, "print what difference to each published figure is allowed, and fail if one is larger")
 	f.StringVar(&s.svg, "svg", "", "write the three plots of the README as SVG to this `directory`")
 	f.Float64Var(&s.scale, "scale", 1, "of real time in slowbackend: 0.5 takes half as long and is less exact")
 	var chosen []string
@@ -141,61 +142,4 @@ func parseError(f *flag.FlagSet, err error, stderr io.Writer, usage string) erro
 		return err
 	}
 	return usageError{err}
-}
-
-// runSteps runs the chosen steps, or all.
-func runSteps(ctx context.Context, s *settings, chosen []string, stdout io.Writer, stderr *os.File) error {
-	published, err := loadPublished()
-	if err != nil {
-		return err
-	}
-	l := &lab{engine: newEngine(ctx, s.parallel, s.seeds), published: published, scale: s.scale}
-	p := startProgress(l.engine, stderr)
-	defer p.end()
-	var list []step
-	var reports []report
-	for _, st := range steps {
-		if len(chosen) > 0 && !slices.Contains(chosen, st.name) {
-			continue
-		}
-		r, err := st.plan(l)
-		if err != nil {
-			return fmt.Errorf("%s: %w", st.name, err)
-		}
-		list, reports = append(list, st), append(reports, r)
-	}
-	var tables []*table
-	var wrong []string
-	print := s.printer(stdout)
-	var failed error
-	for i, r := range reports {
-		p.waitFor(list[i].name)
-		t, err := r(ctx)
-		if err != nil {
-			failed = fmt.Errorf("%s: %w", list[i].name, err)
-			break
-		}
-		p.clear()
-		if err := print.print(t); err != nil {
-			return err
-		}
-		p.note("%s: done after %s", t.step, p.elapsed())
-		tables = append(tables, t)
-		wrong = append(wrong, t.disagreements()...)
-	}
-	if failed != nil && ctx.Err() != nil {
-		p.note("interrupted after %s: %d of %d steps were done", p.elapsed(), len(tables), len(list))
-	}
-	if err := s.write(tables); err != nil {
-		return err
-	}
-	switch {
-	case failed != nil:
-		return failed
-	case s.check && len(wrong) > 0:
-		return fmt.Errorf("%d figures do not agree with what was published:\n  %s", len(wrong), strings.Join(wrong, "\n  "))
-	case s.check:
-		p.note("checked: all of %d steps agree with what was published", len(tables))
-	}
-	return nil
 }

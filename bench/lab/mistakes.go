@@ -26,16 +26,9 @@ func planMistakes(l *lab) (report, error) {
 		s.rate, s.probeEvery = pub.Ties.Rho*float64(pub.Ties.N), 0
 		specs = append(specs, s)
 	}
-	list, err := l.planAll(specs...)
-	if err != nil {
-		return nil, err
-	}
 	leaks := l.planLeak(pub.Leak.Backends, pub.Leak.Requests, pub.Leak.StuckFor)
-	return func(ctx context.Context) (*table, error) {
-		if err := waitAll(ctx, list); err != nil {
-			return nil, err
-		}
-		t := &table{step: "mistakes", title: fmt.Sprintf("three bugs that look harmless, %d seeds", l.seeds), label: "mistake"}
+	return l.simulated(specs, func(t *table, list []planned) {
+		t.title, t.label = fmt.Sprintf("three bugs that look harmless, %d seeds", l.seeds), "mistake"
 		meanOnly := func(label string, p planned, published float64, publishedRuns int) row {
 			m := p.sample(mean)
 			return row{label: label, policy: p.policy, inputs: inputsOf(p.spec), runs: p.runs,
@@ -62,9 +55,6 @@ func planMistakes(l *lab) (report, error) {
 			t.rows = append(t.rows, r)
 		}
 		t.plots = append(t.plots, tiesFigure(ties), replacementFigure(t.rows[:2*len(pub.Replacement)]))
-		if err := leaks.wait(ctx); err != nil {
-			return nil, err
-		}
 		for i, p := range []leakFigures{pub.Leak.WithRelease, pub.Leak.Without} {
 			f := leaks.figures[i]
 			t.rows = append(t.rows, row{
@@ -78,8 +68,7 @@ func planMistakes(l *lab) (report, error) {
 			})
 		}
 		t.claims = append(t.claims, claim{"one lost count keeps a backend out for good", leaks.figures[1].recovered.mean() == 0})
-		return t, nil
-	}, nil
+	}, leaks.batch)
 }
 
 type leakSamples struct{ stuck, recovered, left sample }
@@ -154,23 +143,23 @@ func doAndForget(ctx context.Context, lb evenkeel.Balancer[int], fn func(context
 }
 
 func replacementFigure(rows []row) figure {
-	f := figure{name: "mistakes-replacement", title: "What drawing with replacement costs", y: "mean time in system"}
+	f := figure{name: "mistakes-replacement", title: "What drawing with replacement costs", x: "servers, and how the two are drawn", y: "mean time in system, in mean service times"}
 	for i := 0; i < len(rows); i += 2 {
 		n := rows[i].inputs[0].value
 		a, b := rows[i].measures[0], rows[i+1].measures[0]
-		f.bars = append(f.bars, bar{fmt.Sprintf("%v different", n), a.value, a.published}, bar{fmt.Sprintf("%v repl.", n), b.value, b.published})
+		f.bars = append(f.bars, bar{fmt.Sprintf("%v\ndifferent", n), a.value, a.published}, bar{fmt.Sprintf("%v\nreplaced", n), b.value, b.published})
 	}
 	return f
 }
 
 func tiesFigure(ties []planned) figure {
-	f := figure{name: "mistakes-ties", title: "Ties to the lowest index: who gets the work", x: "server", y: "share of requests"}
+	f := figure{name: "mistakes-ties", title: "Ties to the lowest index: who gets the work", x: "number of the server", y: "share of the requests, in %"}
 	for _, p := range ties {
 		c := curve{name: titleOf(p.policy), policy: p.policy}
 		shares := make([]float64, p.servers)
 		for _, r := range p.results {
 			for s, v := range r.Shares {
-				shares[s] += v / float64(len(p.results))
+				shares[s] += 100 * v / float64(len(p.results))
 			}
 		}
 		for s, v := range shares {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -26,20 +25,24 @@ type record struct {
 	Share0    *float64           `json:"share0"`
 	Measures  map[string]float64 `json:"measures"`  // the row as the table has it
 	Published map[string]float64 `json:"published"` // by the names of Measures
+	Allowed   map[string]float64 `json:"allowed"`   // differences to Published; a figure without one is not checked
 }
 
 func recordOf(t *table, r *row) record {
 	rec := record{
 		Step: t.step, Row: r.label, Policy: r.policy,
-		Inputs: map[string]any{}, Measures: map[string]float64{}, Published: map[string]float64{},
+		Inputs: map[string]any{}, Measures: map[string]float64{}, Published: map[string]float64{}, Allowed: map[string]float64{},
 	}
 	for _, in := range r.inputs {
 		rec.Inputs[in.name] = in.value
 	}
 	for _, m := range r.measures {
 		rec.Measures[m.name] = m.value
-		if !math.IsNaN(m.published) {
+		if m.compared() {
 			rec.Published[m.name] = m.published
+		}
+		if m.checked() {
+			rec.Allowed[m.name] = m.tolerance
 		}
 	}
 	if r.runs != nil {
@@ -60,10 +63,13 @@ type printer interface {
 	print(t *table) error
 }
 
-type textPrinter struct{ w io.Writer }
+type textPrinter struct {
+	w     io.Writer
+	check bool // show what is allowed
+}
 
 func (p textPrinter) print(t *table) error {
-	t.print(p.w)
+	t.print(p.w, p.check)
 	return nil
 }
 
@@ -88,7 +94,7 @@ type csvPrinter struct {
 func (p *csvPrinter) print(t *table) error {
 	if !p.headed {
 		p.headed = true
-		_ = p.w.Write(strings.Split("step,row,policy,inputs,seeds,mean,p50,p99,p999,peak,share0,measures,published", ","))
+		_ = p.w.Write(strings.Split("step,row,policy,inputs,seeds,mean,p50,p99,p999,peak,share0,measures,published,allowed", ","))
 	}
 	number := func(v *float64) string {
 		if v == nil {
@@ -99,20 +105,23 @@ func (p *csvPrinter) print(t *table) error {
 	for i := range t.rows {
 		r := &t.rows[i]
 		rec := recordOf(t, r)
-		var inputs, measures, published []string
+		var inputs, measures, published, allowed []string
 		for _, in := range r.inputs {
 			inputs = append(inputs, fmt.Sprintf("%s=%v", in.name, in.value))
 		}
 		for _, m := range r.measures {
 			measures = append(measures, fmt.Sprintf("%s=%v", m.name, m.value))
-			if !math.IsNaN(m.published) {
+			if m.compared() {
 				published = append(published, fmt.Sprintf("%s=%v", m.name, m.published))
+			}
+			if m.checked() {
+				allowed = append(allowed, fmt.Sprintf("%s=%v", m.name, m.tolerance))
 			}
 		}
 		_ = p.w.Write([]string{
 			rec.Step, rec.Row, rec.Policy, strings.Join(inputs, ";"), strconv.Itoa(rec.Seeds),
 			number(rec.Mean), number(rec.P50), number(rec.P99), number(rec.P999), number(rec.Peak), number(rec.Share0),
-			strings.Join(measures, ";"), strings.Join(published, ";"),
+			strings.Join(measures, ";"), strings.Join(published, ";"), strings.Join(allowed, ";"),
 		})
 	}
 	p.w.Flush()

@@ -47,11 +47,10 @@ func planOverload(l *lab) (report, error) {
 	}
 	return func(ctx context.Context) (*table, error) {
 		t := &table{
-			step:  "overload",
 			title: "10 servers, 1.5 times their capacity, work 10 ms, clients that give up after 1 s, 3 seeds",
 			label: "backlog with",
 		}
-		f := figure{name: "overload", title: "Overload: answered in time", y: "share of the capacity", percent: true}
+		f := figure{name: "overload", title: "Overload: answered in time", x: "backlog with", y: "share of the capacity, in %", percent: true}
 		var good []float64
 		for _, w := range ways {
 			if err := w.runs.wait(ctx); err != nil {

@@ -6,11 +6,17 @@ import (
 	"html/template"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 )
 
 //go:embed report.html.tmpl
 var reportText string
+
+var reportTemplate = template.Must(template.New("report").Parse(reportText))
 
 func escape(s string) string { return template.HTMLEscapeString(s) }
 
@@ -20,7 +26,7 @@ var readmePlots = []string{"policies", "stale", "sick"}
 // write writes the page and the plots that were asked for.
 func (s *settings) write(tables []*table) error {
 	if s.html != "" {
-		if err := writePage(s.html, tables); err != nil {
+		if err := writePage(s.html, s.args, tables); err != nil {
 			return badFlag("html", "%v", err)
 		}
 	}
@@ -32,72 +38,154 @@ func (s *settings) write(tables []*table) error {
 	}
 	for _, t := range tables {
 		for _, f := range t.plots {
-			for _, name := range readmePlots {
-				if f.name != name {
-					continue
-				}
-				svg, err := f.svg()
-				if err != nil {
-					return err
-				}
-				if err := os.WriteFile(filepath.Join(s.svg, name+".svg"), []byte(svg), 0o644); err != nil {
-					return badFlag("svg", "%v", err)
-				}
+			if !slices.Contains(readmePlots, f.name) {
+				continue
+			}
+			svg, err := f.svg()
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(s.svg, f.name+".svg"), []byte(svg), 0o644); err != nil {
+				return badFlag("svg", "%v", err)
 			}
 		}
 	}
 	return nil
 }
 
-// section is one step on the page.
-type section struct {
-	Step, Title string
-	Blocks      []pageBlock
-	Notes       []string
-	Wrong       []string
-	Plots       []template.HTML
+// page is the whole report.
+type page struct {
+	Date, Version, Command string
+	Compared               bool // some figure stands beside a published one
+	Sections               []section
 }
 
-// pageBlock is a table whose rows have the same cells.
-type pageBlock struct {
-	Head []string
-	Rows [][]string
+// section is one step on the page.
+type section struct {
+	Step, Heading, Shows, Title string
+	Tables                      []pageTable
+	Notes                       []string
+	Wrong                       []string
+	Plots                       []pagePlot
+}
+
+// pagePlot is a figure with its caption.
+type pagePlot struct {
+	SVG     template.HTML
+	Caption string
+}
+
+// pageTable is a table whose rows have the same cells.
+type pageTable struct {
+	ID, Caption, Label string
+	Groups             []pageGroup
+	Compared           bool // there is a second line of heads
+	Remarks            bool // there is a last column of remarks
+	Unchecked          bool // a difference is marked as not checked
+	Rows               []pageRow
+}
+
+// pageGroup is a measure with its columns: the value alone, or with the published
+// figure and the difference.
+type pageGroup struct {
+	Name     string
+	Compared bool
+}
+
+// Span is the number of columns.
+func (g pageGroup) Span() int {
+	if g.Compared {
+		return 3
+	}
+	return 1
+}
+
+type pageRow struct {
+	Label  string
+	Cells  []pageCell
+	Remark string
+}
+
+type pageCell struct {
+	Text  string
+	Wrong bool
 }
 
 // writePage writes all tables and plots as one page that needs nothing else.
-func writePage(file string, tables []*table) error {
-	tmpl, err := template.New("report").Parse(reportText)
-	if err != nil {
-		return err
+func writePage(file string, args []string, tables []*table) error {
+	p := page{
+		Date: time.Now().UTC().Format("2 January 2006, 15:04 UTC"), Version: version(),
+		Command: strings.Join(append([]string{"go run ./bench/lab"}, args...), " "),
 	}
-	var sections []section
 	for _, t := range tables {
-		sec := section{Step: t.step, Title: t.title, Notes: t.notes, Wrong: t.disagreements()}
-		for _, b := range t.blocks() {
-			pb := pageBlock{Head: b[0]}
-			for _, line := range b[1:] {
-				if len(line) > len(pb.Head) {
-					pb.Head = append(pb.Head, "")
-				}
-				pb.Rows = append(pb.Rows, line)
+		sec := section{Step: t.step, Heading: t.heading, Shows: t.shows, Title: t.title, Notes: t.notes, Wrong: t.disagreements()}
+		for i, b := range t.blocks() {
+			caption := t.title
+			if i > 0 {
+				caption += " (rows with other measures)"
 			}
-			sec.Blocks = append(sec.Blocks, pb)
+			pt := b.page(fmt.Sprintf("%s-table-%d", t.step, i+1), caption)
+			sec.Tables = append(sec.Tables, pt)
+			p.Compared = p.Compared || pt.Compared
 		}
 		for _, f := range t.plots {
 			svg, err := f.svg()
 			if err != nil {
 				return err
 			}
-			sec.Plots = append(sec.Plots, template.HTML(svg))
+			sec.Plots = append(sec.Plots, pagePlot{template.HTML(svg), f.caption()})
 		}
-		sections = append(sections, sec)
+		p.Sections = append(p.Sections, sec)
 	}
 	var b strings.Builder
-	if err := tmpl.Execute(&b, sections); err != nil {
+	if err := reportTemplate.Execute(&b, p); err != nil {
 		return err
 	}
 	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 		return fmt.Errorf("the page was not written: %w", err)
 	}
 	return nil
+}
+
+// page is the block for the page.
+func (b block) page(id, caption string) pageTable {
+	t := pageTable{ID: id, Caption: caption, Label: b.label}
+	for k, m := range b.rows[0].measures {
+		g := pageGroup{m.name, b.compared(k)}
+		t.Groups, t.Compared = append(t.Groups, g), t.Compared || g.Compared
+	}
+	for _, r := range b.rows {
+		row := pageRow{Label: r.label, Remark: r.text}
+		t.Remarks = t.Remarks || r.text != ""
+		for k, m := range r.measures {
+			row.Cells = append(row.Cells, pageCell{Text: m.format(m.value)})
+			if !t.Groups[k].Compared {
+				continue
+			}
+			diff := pageCell{Text: m.difference(), Wrong: !m.agrees()}
+			if m.compared() && !m.checked() {
+				diff.Text += " *"
+				t.Unchecked = true
+			}
+			row.Cells = append(row.Cells, pageCell{Text: m.format(m.published)}, diff)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// version is what the program was built from.
+func version() string {
+	revision := "revision not recorded (go run -buildvcs=true records it)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				revision = "revision " + s.Value[:min(12, len(s.Value))]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				revision += " with changes"
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s on %s/%s", revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

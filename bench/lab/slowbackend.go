@@ -143,7 +143,6 @@ func planSlowBackend(l *lab) (report, error) {
 			return nil, first
 		}
 		t := &table{
-			step: "slowbackend",
 			title: fmt.Sprintf("real time: %d requests, %.0f a second, %d backends, the last five times slower, %d runs, in ms",
 				pub.Requests, pub.RatePerS, pub.Backends, slowSeeds),
 			label: "policy",
@@ -180,7 +179,7 @@ func planSlowBackend(l *lab) (report, error) {
 					ratio(i) > published/2 && ratio(i) < published*2},
 				claim{fmt.Sprintf("2 choices sends the slow one less than half of what %s does", name), value(2, 3) < value(i, 3)/2})
 		}
-		f := figure{name: "slowbackend", title: "One slow backend of eight, in real time", y: "p99, in ms"}
+		f := figure{name: "slowbackend", title: "One slow backend of eight, in real time", x: "policy", y: "p99, in ms"}
 		for _, r := range t.rows {
 			f.bars = append(f.bars, bar{r.label, r.measures[1].value, r.measures[1].published})
 		}

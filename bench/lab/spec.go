@@ -25,6 +25,7 @@ type spec struct {
 	horizon     float64
 	probeEvery  int
 	sampleEvery float64
+	times       int // as many runs as usual; 0: 1
 }
 
 // policies are the shipped ones, in the order of the tables, and the lab's wrong
@@ -152,12 +153,12 @@ func parseList(text string, n int) ([]float64, error) {
 // The lab's wrong policies, for the step mistakes.
 
 // duplicates draws twice without looking whether it is the same backend.
-type duplicates struct{ stream *sim.Stream }
+type duplicates struct{}
 
-func withReplacement(seed uint64) evenkeel.Policy { return &duplicates{sim.NewStream(seed, 1)} }
+func withReplacement() evenkeel.Policy { return duplicates{} }
 
-func (p *duplicates) Choose(v evenkeel.View) (int, evenkeel.Load) {
-	i, j := v.Draw(p.stream.Uint64()), v.Draw(p.stream.Uint64())
+func (duplicates) Choose(v evenkeel.View) (int, evenkeel.Load) {
+	i, j := v.Draw(), v.Draw()
 	a, b := v.Load(i), v.Load(j)
 	if b.Less(a) {
 		return j, b
@@ -168,7 +169,7 @@ func (p *duplicates) Choose(v evenkeel.View) (int, evenkeel.Load) {
 // first takes the first of the least loaded.
 type first struct{}
 
-func lowestIndex(uint64) evenkeel.Policy { return first{} }
+func lowestIndex() evenkeel.Policy { return first{} }
 
 func (first) Choose(v evenkeel.View) (int, evenkeel.Load) {
 	at, best := 0, v.Load(0)

@@ -2,10 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strings"
-	"unicode/utf8"
 )
 
 // measure is one figure of a row, beside the published one if there is one.
@@ -85,8 +82,29 @@ func (m measure) difference() string {
 	return fmt.Sprintf("%+.1f%%", (m.value/m.published-1)*100)
 }
 
+// compared reports whether the measure stands beside a published figure.
+func (m measure) compared() bool { return !math.IsNaN(m.published) }
+
+// checked reports whether the measure must agree with the published figure.
+func (m measure) checked() bool { return !math.IsNaN(m.tolerance) }
+
+// allowed is the largest difference that still agrees, as difference gives it.
+func (m measure) allowed() string {
+	switch {
+	case !m.compared():
+		return ""
+	case !m.checked():
+		return "not checked"
+	case m.percent:
+		return fmt.Sprintf("±%.*f", m.digits, m.tolerance*100)
+	case m.published == 0:
+		return fmt.Sprintf("±%.*f", m.digits, m.tolerance)
+	}
+	return fmt.Sprintf("±%.1f%%", m.tolerance/math.Abs(m.published)*100)
+}
+
 func (m measure) agrees() bool {
-	return math.IsNaN(m.tolerance) || math.Abs(m.value-m.published) <= m.tolerance
+	return !m.checked() || math.Abs(m.value-m.published) <= m.tolerance
 }
 
 // input is one of the settings that made a row.
@@ -123,14 +141,16 @@ type claim struct {
 
 // table is what a step has found.
 type table struct {
-	step   string
-	title  string
-	label  string // head of the first column
-	rows   []row
-	notes  []string
-	claims []claim
-	orders []string // the measures by which the published order of the rows must hold
-	plots  []figure
+	step    string
+	heading string // what the page calls the step
+	shows   string // one sentence: what the step shows
+	title   string
+	label   string // head of the first column
+	rows    []row
+	notes   []string
+	claims  []claim
+	orders  []string // the measures by which the published order of the rows must hold
+	plots   []figure
 }
 
 // disagreements names every row that does not agree with what was published.
@@ -181,98 +201,18 @@ func (t *table) disorder(name string) []string {
 	return out
 }
 
-// print writes the table with the published figures and the differences. Rows
-// that do not have the same measures are set apart.
-func (t *table) print(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s\n", t.step, t.title)
-	for _, block := range t.blocks() {
-		printAligned(w, block)
-	}
-	for _, n := range t.notes {
-		fmt.Fprintf(w, "%s\n", n)
-	}
-	fmt.Fprintln(w)
-}
-
-// blocks returns the table as cells: a head and lines, for each stretch of rows
-// with the same measures.
-func (t *table) blocks() [][][]string {
-	names := func(r *row) string {
-		var n []string
+// counts is how many figures of the table are checked, and how many only stand
+// beside a published one.
+func (t *table) counts() (checked, unchecked int) {
+	for _, r := range t.rows {
 		for _, m := range r.measures {
-			n = append(n, m.name)
-		}
-		return strings.Join(n, "\n")
-	}
-	var out [][][]string
-	for i := 0; i < len(t.rows); {
-		j := i
-		for j < len(t.rows) && names(&t.rows[j]) == names(&t.rows[i]) {
-			j++
-		}
-		out = append(out, block(t.label, t.rows[i:j]))
-		i = j
-	}
-	return out
-}
-
-func block(label string, rows []row) [][]string {
-	head := []string{label}
-	published := make([]bool, len(rows[0].measures))
-	for k, m := range rows[0].measures {
-		head = append(head, m.name)
-		for _, r := range rows {
-			published[k] = published[k] || !math.IsNaN(r.measures[k].published)
-		}
-		if published[k] {
-			head = append(head, "published", "diff")
-		}
-	}
-	lines := [][]string{head}
-	for _, r := range rows {
-		line := []string{r.label}
-		for k, m := range r.measures {
-			line = append(line, m.format(m.value))
-			if !published[k] {
-				continue
-			}
-			diff := m.difference()
-			if !m.agrees() {
-				diff += " !"
-			}
-			line = append(line, m.format(m.published), diff)
-		}
-		if r.text != "" {
-			line = append(line, r.text)
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// printAligned writes lines in columns, the first to the left and the others to
-// the right; what is past the head's columns is text.
-func printAligned(w io.Writer, lines [][]string) {
-	width := make([]int, len(lines[0]))
-	for _, l := range lines {
-		for i, c := range l {
-			if i < len(width) {
-				width[i] = max(width[i], utf8.RuneCountInString(c))
-			}
-		}
-	}
-	for _, l := range lines {
-		var b strings.Builder
-		for i, c := range l {
 			switch {
-			case i == 0:
-				b.WriteString(c + strings.Repeat(" ", width[0]-utf8.RuneCountInString(c)))
-			case i < len(width):
-				b.WriteString("  " + strings.Repeat(" ", width[i]-utf8.RuneCountInString(c)) + c)
-			default:
-				b.WriteString("  " + c)
+			case m.checked():
+				checked++
+			case m.compared():
+				unchecked++
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
+	return checked, unchecked
 }

@@ -20,17 +20,17 @@ type Policy func(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int],
 
 // Random is package random.
 func Random(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return random.NewWith(pool, random.Config{Seed: seed}), nil
+	return random.NewWith(pool, random.Config{Seed: seed})
 }
 
 // RoundRobin is package roundrobin.
 func RoundRobin(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed}), nil
+	return roundrobin.NewWith(pool, roundrobin.Config{Seed: seed})
 }
 
 // SQF is package sqf.
 func SQF(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-	return sqf.NewWith(pool, sqf.Config{Seed: seed}), nil
+	return sqf.NewWith(pool, sqf.Config{Seed: seed})
 }
 
 // Choices is package p2c with d choices.
@@ -42,10 +42,9 @@ func Choices(d int) Policy {
 
 // Custom is any evenkeel.Policy, such as a deliberately wrong one. make is called
 // once for each dispatcher.
-func Custom(make func(seed uint64) evenkeel.Policy) Policy {
+func Custom(make func() evenkeel.Policy) Policy {
 	return func(pool *evenkeel.Pool[int], seed uint64) (evenkeel.Balancer[int], error) {
-		d := evenkeel.NewDispatcher(pool, make(seed))
-		return &d, nil
+		return evenkeel.NewSeededDispatcher(pool, make(), seed), nil
 	}
 }
 
@@ -128,8 +127,9 @@ type Config struct {
 
 	// Pool is the Config of every pool. Now and Seed are set by the simulator.
 	// Its zero value is the recommended set-up, with ejection and slow start on;
-	// Plain is without. With MaxInFlight set requests wait in the backlog, as
-	// goroutines; ejection by outcome cannot be simulated together with that.
+	// Plain is without. With MaxInFlight set requests may wait in the backlog. No
+	// timer runs there: that an ejection or a MaxWait is over is seen when the next
+	// request arrives or ends.
 	Pool evenkeel.Config
 	// Weights are the backends' weights in every pool; nil: all 1.
 	Weights []float64
@@ -241,8 +241,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("Refresh", "a board needs one, and only a board")
 	case c.Pool.MaxInFlight == 0 && c.Patience > 0:
 		return c, bad("Patience", "it has no effect without Pool.MaxInFlight: nothing waits")
-	case c.Pool.MaxInFlight > 0 && !c.Pool.Ejection.Off:
-		return c, bad("Pool.Ejection", "it must be Off where requests can wait: the wait uses real timers then")
 	}
 	if err := checkTraffic(c.Arrivals, c.Work); err != nil {
 		return c, err

@@ -24,6 +24,9 @@ type Result struct {
 	Peak int
 	// Shares is the share of the requests that each server was sent.
 	Shares []float64
+	// Ejections is how often outcomes have ejected each server, from the beginning of
+	// the run, warm-up included, in the pools of all dispatchers together.
+	Ejections []int
 	// Tails[k-1] is the share of servers that held at least k requests, over all
 	// probes, for k = 1 to TailDepth. nil without Config.ProbeEvery.
 	Tails []float64
@@ -83,6 +86,7 @@ type tally struct {
 	failed, refused, gaveUp int64
 	sent                    []int64
 	peak                    int
+	ejections               []int
 	tails                   [TailDepth]int64
 	probes                  int64
 	queues                  [][]int32
@@ -91,7 +95,7 @@ type tally struct {
 }
 
 func newTally(servers int) tally {
-	return tally{hist: hdrhistogram.New(1, histMax, 3), sent: make([]int64, servers)}
+	return tally{hist: hdrhistogram.New(1, histMax, 3), sent: make([]int64, servers), ejections: make([]int, servers)}
 }
 
 func (t *tally) record(took float64) {
@@ -104,7 +108,7 @@ func (t *tally) record(took float64) {
 func (t *tally) result(warmup float64) *Result {
 	r := &Result{
 		Requests: t.done, Failed: t.failed, Refused: t.refused, GaveUp: t.gaveUp, Stranded: t.open,
-		Mean: t.sum / float64(t.done), Max: t.max, Peak: t.peak, Queues: t.queues, End: t.end,
+		Mean: t.sum / float64(t.done), Max: t.max, Peak: t.peak, Queues: t.queues, End: t.end, Ejections: t.ejections,
 		Throughput: float64(t.done) / (t.end - warmup), hist: t.hist,
 	}
 	r.P50, r.P99, r.P999 = r.Quantile(0.5), r.Quantile(0.99), r.Quantile(0.999)

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
-	"time"
-
-	"github.com/evenkeel-go/evenkeel"
 )
 
 // Run simulates cfg. The error matches ErrBadConfig, evenkeel.ErrBadConfig or
@@ -37,160 +33,6 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return res, nil
 }
 
-// The names of a run's streams of random numbers.
-const (
-	streamArrivals = iota + 1
-	streamWork
-	streamDispatcher
-	streamFailure
-	streamThink
-	streamPolicy
-)
-
-// epoch is the pools' time at the beginning of a run.
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// errFailed is what a failing server answers.
-var errFailed = errors.New("sim: the server failed")
-
-// request is one simulated request. It stays where it is until it is over,
-// because a Lease must not be copied.
-type request struct {
-	lease   evenkeel.Lease[int]
-	err     error // of Lease, or the server's answer
-	number  int64
-	arrived float64
-	work    float64
-	client  int32
-	pool    int32
-	counted bool
-	waiting bool               // in the backlog
-	gen     uint32             // tells this request from those that had its place before
-	cancel  context.CancelFunc // ends its Patience; nil: it has none
-}
-
-const (
-	chunkBits = 10
-	chunkSize = 1 << chunkBits
-)
-
-// run is one simulation in progress.
-type run struct {
-	cfg     Config
-	ctx     context.Context // of the leases: not Run's, so that the waiting ones end only when asked
-	stop    context.CancelFunc
-	now     float64
-	clock   atomic.Int64 // now for the pools, kept only where calls wait on goroutines
-	unit    float64
-	half    float64 // of the RTT
-	limited bool    // calls may wait in the backlog
-
-	agenda   agenda
-	servers  []server
-	pools    []*evenkeel.Pool[int]
-	lbs      []evenkeel.Balancer[int]
-	lines    []line
-	board    []float64 // Board: the queue lengths as last read
-	drained  []float64 // WorkLeft: when each server will have finished all it holds
-	chunks   []*[chunkSize]request
-	free     []int32
-	arrivals func() (float64, bool)
-
-	work, dispatcher, failure, think *Stream
-
-	tally
-}
-
-func newRun(cfg Config) (*run, error) {
-	r := &run{
-		cfg: cfg, unit: float64(cfg.Unit), half: cfg.RTT / 2, limited: cfg.Pool.MaxInFlight > 0,
-		tally:      newTally(cfg.Servers),
-		work:       NewStream(cfg.Seed, streamWork),
-		dispatcher: NewStream(cfg.Seed, streamDispatcher),
-		failure:    NewStream(cfg.Seed, streamFailure),
-		think:      NewStream(cfg.Seed, streamThink),
-	}
-	backends := make([]int, cfg.Servers)
-	r.servers = make([]server, cfg.Servers)
-	for i := range r.servers {
-		backends[i] = i
-		speed := 1.0
-		if cfg.Speeds != nil {
-			speed = cfg.Speeds[i]
-		}
-		r.servers[i] = newServer(speed, cfg.Workers)
-		if cfg.Failing != nil {
-			r.servers[i].failing = cfg.Failing[i]
-		}
-	}
-	signal := r.signal()
-	policySeeds := NewStream(cfg.Seed, streamPolicy)
-	for range cfg.Dispatchers {
-		pc := cfg.Pool
-		pc.Seed = policySeeds.Uint64() | 1
-		pc.Now = func() time.Time { return epoch.Add(time.Duration(float64(r.now * r.unit))) }
-		if r.limited {
-			pc.Now = func() time.Time { return epoch.Add(time.Duration(r.clock.Load())) }
-		}
-		pool, err := evenkeel.NewPool(pc, backends...)
-		if err != nil {
-			return nil, err
-		}
-		for i, w := range cfg.Weights {
-			if err := pool.SetWeight(i, w); err != nil {
-				return nil, err
-			}
-		}
-		if signal != nil {
-			pool.SetLoad(signal)
-		}
-		lb, err := cfg.Policy(pool, policySeeds.Uint64()|1)
-		if err != nil {
-			return nil, err
-		}
-		r.pools = append(r.pools, pool)
-		r.lbs = append(r.lbs, lb)
-	}
-	r.lines = make([]line, cfg.Dispatchers)
-	r.ctx, r.stop = context.Background(), func() {}
-	if r.limited {
-		r.ctx, r.stop = context.WithCancel(r.ctx)
-	}
-
-	for i, c := range cfg.Changes {
-		r.agenda.add(kindChange, c.At, int32(i), 0, 0)
-	}
-	for i, a := range cfg.Actions {
-		r.agenda.add(kindChange, a.At, int32(i), 1, 0)
-	}
-	if cfg.Signal == Board {
-		r.agenda.add(kindRefresh, 0, 0, 0, 0)
-	}
-	if cfg.SampleEvery > 0 {
-		r.agenda.add(kindSample, 0, 0, 0, 0)
-	}
-	if cfg.Arrivals != nil {
-		r.arrivals = cfg.Arrivals.Start(NewStream(cfg.Seed, streamArrivals))
-	}
-	for c := range cfg.Clients {
-		r.agenda.add(kindArrive, 0, int32(c), 0, 0)
-	}
-	return r, nil
-}
-
-// signal is what Config.Signal makes of the pools' seam for loads from outside.
-func (r *run) signal() func(backend, inFlight int) float64 {
-	switch r.cfg.Signal {
-	case Board:
-		r.board = make([]float64, r.cfg.Servers)
-		return func(b, _ int) float64 { return r.board[b] }
-	case WorkLeft:
-		r.drained = make([]float64, r.cfg.Servers)
-		return func(b, _ int) float64 { return max(r.drained[b]-r.now, 0) }
-	}
-	return nil
-}
-
 // breath is the number of events after which a run looks whether it is to stop,
 // and lets other goroutines have the processor.
 const breath = 1 << 11
@@ -212,7 +54,7 @@ func (r *run) loop(ctx context.Context) error {
 		}
 		e := r.agenda.next()
 		if more && (e == nil || arrival < e.at) {
-			r.moveTo(arrival)
+			r.now = arrival
 			if err := r.arrive(-1, int32(r.pickDispatcher())); err != nil {
 				return err
 			}
@@ -222,17 +64,10 @@ func (r *run) loop(ctx context.Context) error {
 		if e == nil || (r.open == 0 && !more && (r.cfg.Clients == 0 || r.over(e.at))) {
 			return nil
 		}
-		r.moveTo(e.at)
+		r.now = e.at
 		if err := r.happen(r.agenda.take()); err != nil {
 			return err
 		}
-	}
-}
-
-func (r *run) moveTo(t float64) {
-	r.now = t
-	if r.limited {
-		r.clock.Store(int64(float64(t * r.unit)))
 	}
 }
 
@@ -322,7 +157,7 @@ func (r *run) arrive(client, dispatcher int32) error {
 	i := r.newRequest()
 	q := r.at(i)
 	q.number, q.arrived, q.client, q.pool, q.err = r.arrived, r.now, client, dispatcher, nil
-	q.work = r.cfg.Work.Draw(r.work)
+	q.work = r.nextWork()
 	if q.counted = r.now > r.cfg.Warmup || r.cfg.Warmup == 0; q.counted {
 		r.open++
 	}
@@ -333,7 +168,7 @@ func (r *run) arrive(client, dispatcher int32) error {
 		r.leaseLimited(i, q)
 		return nil
 	}
-	q.lease, q.err = r.lbs[dispatcher].Lease(r.ctx)
+	q.lease, q.err = r.lbs[dispatcher].Lease(context.Background())
 	r.leased(i, q)
 	return nil
 }

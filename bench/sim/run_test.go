@@ -44,7 +44,9 @@ func TestRunIsAFunctionOfItsConfig(t *testing.T) {
 	backlog.Patience = 1.5
 	backlog.Dispatchers = 2
 	backlog.Servers = 15
-	for name, cfg := range map[string]sim.Config{"plain": base(), "everything": everything(), "backlog": backlog} {
+	for name, cfg := range map[string]sim.Config{
+		"plain": base(), "everything": everything(), "backlog": backlog, "backlog and ejection": backlogAndEjection(),
+	} {
 		a, err := sim.Run(t.Context(), cfg)
 		require.NoError(t, err)
 		b, err := sim.Run(t.Context(), cfg)
@@ -82,7 +84,7 @@ func TestRunIsTheSameOnEveryMachine(t *testing.T) {
 		cfg := everything()
 		cfg.Pool = sim.Plain()
 		cfg.Work = work
-		cfg.Policy = sim.Custom(func(uint64) evenkeel.Policy { return &inTurn{} })
+		cfg.Policy = sim.Custom(func() evenkeel.Policy { return &inTurn{} })
 		r, err := sim.Run(t.Context(), cfg)
 		require.NoError(t, err)
 		got := digits{r.Requests, r.Mean, r.P99}
@@ -148,6 +150,41 @@ func TestEjectionAndSlowStartOfTheShippedCode(t *testing.T) {
 	assert.Less(t, on.Failed, off.Failed/5)
 }
 
+// backlogAndEjection is a fleet at its limit with a server that fails half of what it
+// is sent.
+func backlogAndEjection() sim.Config {
+	c := base()
+	c.Servers, c.Dispatchers, c.Patience = 15, 2, 1.5
+	c.Failing = make([]float64, c.Servers)
+	c.Failing[4], c.FailWork = 0.5, 0.5
+	c.Pool = evenkeel.Config{MaxInFlight: 1, Backlog: 5}
+	c.Unit = 10 * time.Millisecond
+	return c
+}
+
+func TestOutcomesEjectWhileOthersWait(t *testing.T) {
+	cfg := backlogAndEjection()
+	var wrong []any
+	cfg.Pool.OnEvent = func(e evenkeel.Event) {
+		if e.To == evenkeel.StateEjectedByOutcome && e.Backend != 4 {
+			wrong = append(wrong, e.Backend)
+		}
+	}
+	on, err := sim.Run(t.Context(), cfg)
+	require.NoError(t, err)
+	assert.Empty(t, wrong, "the user's OnEvent still hears of everything")
+	assert.Positive(t, on.GaveUp+on.Refused, "requests waited")
+	assert.Positive(t, on.Ejections[4])
+	assert.Zero(t, on.Ejections[3])
+	assert.Zero(t, on.InFlight)
+
+	cfg.Pool.Ejection.Off = true
+	off, err := sim.Run(t.Context(), cfg)
+	require.NoError(t, err)
+	assert.Zero(t, off.Ejections[4])
+	assert.Less(t, on.Shares[4], off.Shares[4]/2)
+}
+
 func TestUnitScalesThePoolsClock(t *testing.T) {
 	var at []time.Duration
 	cfg := base()
@@ -209,7 +246,6 @@ func TestBadConfigIsRefusedAndNamed(t *testing.T) {
 		"Signal":            func(c *sim.Config) { c.Signal = 7 },
 		"Refresh":           func(c *sim.Config) { c.Signal = sim.Board },
 		"Patience":          func(c *sim.Config) { c.Patience = 1 },
-		"Pool.Ejection":     func(c *sim.Config) { c.Pool = evenkeel.Config{MaxInFlight: 1} },
 		"Changes":           func(c *sim.Config) { c.Changes = []sim.Change{{At: 1, Server: 20}} },
 		"Actions":           func(c *sim.Config) { c.Actions = []sim.Action{{At: 1}} },
 		"Unit":              func(c *sim.Config) { c.Unit = -1 },
@@ -254,6 +290,23 @@ func TestMeasuredAndTrace(t *testing.T) {
 	}
 	_, err = sim.NewTrace([]float64{1, 2}, math.Inf(1))
 	assert.Error(t, err)
+}
+
+func TestRecordedWorkComesInTheOrderOfTheRequests(t *testing.T) {
+	work, err := sim.NewRecorded([]float64{10, 30, 20}, 10)
+	require.NoError(t, err)
+	assert.Equal(t, 2.0, work.Mean())
+	cfg := sim.Config{
+		Servers: 1, Arrivals: arriving{1, 11, 21, 31}, Work: work, Policy: sim.Random, ProbeEvery: 1, SampleEvery: 0.5,
+	}
+	for range 2 { // the runs do not share where they are
+		r := run(t, cfg)
+		assert.InDelta(t, (1+3+2+1)/4.0, r.Mean, 1e-9)
+		assert.EqualValues(t, 1, r.Queues[27][0], "the second takes 3, from 11 on")
+		assert.EqualValues(t, 0, r.Queues[47][0], "the third takes 2, from 21 on")
+	}
+	_, err = sim.NewRecorded([]float64{1, -1}, 1)
+	require.ErrorContains(t, err, "duration 2")
 }
 
 func ExampleRun() {

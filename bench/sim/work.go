@@ -96,3 +96,27 @@ func (m *Measured) Draw(s *Stream) float64 { return m.values[s.Intn(len(m.values
 
 // Mean implements Work.
 func (m *Measured) Mean() float64 { return m.mean }
+
+// Recorded is works in the order in which the requests arrive, as a Trace is their
+// times. After the last one it begins again with the first. Make one with
+// NewRecorded.
+type Recorded struct{ Measured }
+
+// NewRecorded returns works that are values, divided by unit, in this order. The
+// error says which value is no duration.
+func NewRecorded(values []float64, unit float64) (*Recorded, error) {
+	m, err := NewMeasured(values, unit)
+	if err != nil {
+		return nil, err
+	}
+	return &Recorded{*m}, nil
+}
+
+// inTurn begins a run: it returns what gives the work of each request in turn.
+func (r *Recorded) inTurn() func() float64 {
+	i := -1
+	return func() float64 {
+		i = (i + 1) % len(r.values)
+		return r.values[i]
+	}
+}
