@@ -278,7 +278,7 @@ func TestF056AllDownAtOnceAreAllUsed(t *testing.T) {
 		}
 		for _, name := range names {
 			assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, name))
-			assert.True(t, stats(pool, name).Panic)
+			assert.True(t, pool.Stats().Panic)
 			assert.Greater(t, got[name], 70, name)
 		}
 	})
@@ -300,7 +300,7 @@ func TestF057TheOnlyUsableBackendStays(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			assert.Equal(t, "a", call(t, lb, func(string) error { return nil }))
 		}
-		assert.True(t, stats(pool, "a").Panic)
+		assert.True(t, pool.Stats().Panic)
 	})
 }
 

@@ -29,13 +29,9 @@ func TestMyBalancer(t *testing.T) {
 	lbtest.Run(t, NewFirst)
 }
 
-// First always takes the first backend that is in: the rest stand by.
-type First struct {
-	evenkeel.Dispatcher[string]
-}
-
-func NewFirst(pool *evenkeel.Pool[string]) *First {
-	return &First{evenkeel.NewDispatcher(pool, first{})}
+// NewFirst returns a balancer that always takes the first backend that is in: the rest stand by.
+func NewFirst(pool *evenkeel.Pool[string]) *evenkeel.Dispatcher[string] {
+	return evenkeel.NewDispatcher(pool, first{})
 }
 
 type first struct{}
