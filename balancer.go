@@ -190,7 +190,7 @@ func (p *Pool[T]) leaseLimited(ctx context.Context, s *snapshot[T], g *group[T],
 		m := g.in[i]
 		start, ok := m.countBelow(false)
 		if !ok {
-			m, start, ok = p.takeWithRoom(s, by, &call)
+			m, start, ok = p.takeWithRoom(s, by, call.Key, call.Avoid)
 		}
 		if ok {
 			p.noteOverload(false)

@@ -124,23 +124,26 @@ func (p *Pool[T]) mayEject(t *tier, sound int) int {
 	return int(math.Floor(float64(t.usable())*p.cfg.Ejection.MaxEjected + 1e-9))
 }
 
-// startSlowly puts members that are new or back on the ramp, and with them those that
-// have been there from the start, if that is not long ago: each by its own age. A pool
-// whose members are all new holds nobody back, since all stand at the same step.
+// startSlowly puts members that are new or back on the ramp.
 func (p *Pool[T]) startSlowly(now time.Duration, fresh ...*member[T]) {
-	cfg := &p.cfg.SlowStart
-	if cfg.Off || len(fresh) == 0 {
+	if p.cfg.SlowStart.Off {
 		return
 	}
 	for _, m := range fresh {
-		m.ramp.start(cfg, now, m.evidence())
+		m.ramp.start(&p.cfg.SlowStart, now, m.evidence())
 	}
+}
+
+// rampFounders puts those that have been there from the start on the ramp when another
+// member joins soon after: each ramps by its own age, and a pool's first seconds know no
+// newcomer.
+func (p *Pool[T]) rampFounders(now time.Duration) {
+	cfg := &p.cfg.SlowStart
 	for _, m := range p.founders {
 		step := int((now - p.foundedAt) / stepTime(cfg))
-		if step < rampSteps && m.usable() && !m.ramp.climbing() && !slices.Contains(fresh, m) {
-			m.ramp.start(cfg, p.foundedAt, 0)
+		if step < rampSteps && m.usable() && !m.ramp.climbing() && !cfg.Off {
+			m.ramp.start(cfg, now, m.evidence())
 			m.ramp.step = step
-			p.changed(m, now)
 		}
 	}
 	p.founders = nil

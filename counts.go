@@ -30,10 +30,10 @@ type slot struct {
 	// that began up to then count no more.
 	era atomic.Uint64
 
-	// other is the number of leases that have ended otherwise than by success. What
-	// has begun, is not open and did not end otherwise has succeeded, so that nobody
-	// need count successes.
-	other atomic.Uint64
+	// released and other are the numbers of leases that have ended by Release, and
+	// otherwise than by success. What has begun, is not open and has not ended in one of
+	// these ways has succeeded, so that nobody need count successes.
+	released, other atomic.Uint64
 
 	// also says what the end of a lease does beyond counting down (see also*).
 	also atomic.Uint32
@@ -41,7 +41,7 @@ type slot struct {
 	limit   atomic.Int32 // most calls in flight; 0: no limit
 	penalty atomic.Int32 // failed calls that stay on the books (see penalty.go)
 
-	_ [12]byte
+	_ [4]byte
 }
 
 // A ledger is the second line of a member. Answers write it; picks never do.
@@ -132,7 +132,7 @@ func (s *slot) successes() uint64 {
 	for {
 		halves, w := s.halves.Load(), s.word.Load()
 		open := uint64(max(booked(w)-int(s.penalty.Load()), 0))
-		other := s.other.Load()
+		other := s.other.Load() + s.released.Load()
 		if s.word.Load() != w {
 			continue
 		}

@@ -57,7 +57,7 @@ func TestConsecutiveFailuresEject(t *testing.T) {
 	assert.Equal(t, c.Now().Add(5*time.Second), s.Until)
 	assert.ErrorIs(t, s.Cause, errBroken, "the cause carries the last error")
 	assert.Contains(t, s.Cause.Error(), "5 failures in a row")
-	assert.Equal(t, 5, s.Failures)
+	assert.EqualValues(t, 5, s.Failures)
 	assert.Equal(t, 1, s.Ejections)
 	assert.False(t, s.Used)
 	for range 50 {
@@ -293,7 +293,7 @@ func TestF069HealthDoesNotUndoOutcomes(t *testing.T) {
 		}
 	}
 	assert.LessOrEqual(t, stats(pool, "A").Ejections, 10)
-	assert.LessOrEqual(t, stats(pool, "A").Failures, 5+10)
+	assert.LessOrEqual(t, stats(pool, "A").Failures, uint64(5+10))
 }
 
 // F071: results are ordered by when their calls began.
@@ -575,7 +575,7 @@ func TestCustomOutcome(t *testing.T) {
 		call(t, only, ok)
 		call(t, only, fails("A"))
 	}
-	assert.Equal(t, 4, stats(pool, "A").Failures)
+	assert.EqualValues(t, 4, stats(pool, "A").Failures)
 	call(t, only, ok)
 	assert.Equal(t, 1, ejected(pool))
 }

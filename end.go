@@ -36,6 +36,9 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 			m.succeeded(start)
 		}
 		m.uncount()
+	case OutcomeUnreported:
+		m.released.Add(1)
+		m.uncount()
 	case OutcomeFailure: // whether it stays on the books: see note
 		m.other.Add(1)
 	default:

@@ -37,6 +37,7 @@ func TestEventsTellEveryChange(t *testing.T) {
 	var log eventLog
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, OnEvent: log.add, Ejection: exact(evenkeel.Ejection{})}, "A", "B")
+	c.Advance(time.Minute)
 	assert.Empty(t, log.take(), "the first members are no news")
 	failOn(t, pool, "A", 5)
 	log.mu.Lock()
@@ -45,7 +46,7 @@ func TestEventsTellEveryChange(t *testing.T) {
 	assert.Equal(t, c.Now(), e.At)
 	assert.Equal(t, c.Now().Add(5*time.Second), e.Until)
 	assert.ErrorIs(t, e.Cause, errBroken)
-	assert.Equal(t, []string{"A: in -> ejected by outcome"}, log.take())
+	assert.Equal(t, []string{"A: active -> ejected by outcome"}, log.take())
 	trial(t, c, pool, "A", nil)
 	assert.Equal(t, []string{"A: ejected by outcome -> on trial", "A: on trial -> slow start"}, log.take())
 	require.NoError(t, pool.Eject("B"))
@@ -55,8 +56,8 @@ func TestEventsTellEveryChange(t *testing.T) {
 	require.NoError(t, pool.SetWeight("B", 0))
 	require.NoError(t, pool.Replace("A", "C"))
 	assert.Equal(t, []string{
-		"B: in -> ejected by hand", "B: ejected by hand -> in", "B: in -> ejected by health",
-		"B: ejected by health -> drained", "B: drained -> removed", "C: removed -> in",
+		"B: active -> ejected by hand", "B: ejected by hand -> active", "B: active -> ejected by health",
+		"B: ejected by health -> drained", "B: drained -> removed", "C: removed -> slow start",
 	}, log.take())
 }
 
@@ -73,7 +74,7 @@ func TestF166HookReenters(t *testing.T) {
 		}
 	}}, "A", "B")
 	require.NoError(t, pool.Eject("A"))
-	assert.Equal(t, []string{"A: in -> ejected by hand", "A: ejected by hand -> in"}, log.take())
+	assert.Equal(t, []string{"A: active -> ejected by hand", "A: ejected by hand -> active"}, log.take())
 	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
 }
 

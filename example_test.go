@@ -111,7 +111,7 @@ func ExamplePool_All() {
 		fmt.Println(backend, s.State, s.InFlight, s.Used)
 	}
 	// Output:
-	// a in 0 true
+	// a active 0 true
 	// b ejected by hand 0 false
 	// c drained 0 false
 }

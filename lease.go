@@ -47,7 +47,7 @@ func (l *Lease[T]) Release() {
 	}
 	m := l.m
 	if l.simple() {
-		m.other.Add(1)
+		m.released.Add(1)
 		m.uncount()
 		return
 	}

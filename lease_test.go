@@ -39,7 +39,7 @@ func TestF004LeaseEndsOnce(t *testing.T) {
 			other := hold(t, pool, "A")
 			lease := hold(t, pool, "A")
 			end(&lease)
-			want := 0
+			want := uint64(0)
 			if first != "Release" {
 				want = 1
 			}
@@ -474,13 +474,17 @@ func TestTakenOutWhileAPickLooks(t *testing.T) {
 				}))
 				place := d.Lease
 				if retry {
-					place = func(ctx context.Context) (evenkeel.Lease[string], error) { return d.LeaseFor(ctx, evenkeel.Call[string]{Avoid: []string{"C"}}) }
+					place = func(ctx context.Context) (evenkeel.Lease[string], error) {
+						return d.LeaseFor(ctx, evenkeel.Call[string]{Avoid: []string{"C"}})
+					}
 				}
 				lease, err := place(t.Context())
 				require.NoError(t, err)
 				assert.Equal(t, "B", lease.Backend(), name)
 				assert.Zero(t, pool.InFlight("A"), name)
-				assert.Equal(t, 2, looks, name)
+				if cfg.MaxInFlight == 0 { // else only B has room, and nothing is left to choose
+					assert.Equal(t, 2, looks, name)
+				}
 				lease.Release()
 				lbtest.RequireIdle(t, pool)
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -161,7 +162,9 @@ func TestLeastAndLesser(t *testing.T) {
 
 // A signal of the caller's own takes the place of the count, and nil gives it back.
 func TestSetLoad(t *testing.T) {
-	pool := newPool(t, evenkeel.Config{}, "A", "B")
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now}, "A", "B")
+	c.Advance(time.Minute)
 	lease := hold(t, pool, "A")
 	type call struct {
 		backend  string

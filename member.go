@@ -116,10 +116,10 @@ func (m *member[T]) roll(now time.Duration) {
 	m.window.Roll(now, m.good)
 }
 
-// evidence counts the calls that show that a member works: those that have ended well,
-// and the open ones that have been answered.
+// evidence counts the calls that show that a member works: those that have ended well, or
+// without a word, and the open ones that have been answered.
 func (m *member[T]) evidence() uint64 {
-	return m.successes() + uint64(max(m.answered.Load(), 0))
+	return m.successes() + m.released.Load() + uint64(max(m.answered.Load(), 0))
 }
 
 // wipe makes the record that of a new member, but for the counts of all time.

@@ -176,8 +176,9 @@ func (p *Pool[T]) add(list []Member[T], now time.Duration) {
 	}
 	if old == 0 {
 		p.founders, p.foundedAt = slices.Clone(p.members), now
-	} else {
-		p.startSlowly(now, slices.DeleteFunc(fresh, func(m *member[T]) bool { return !stayed[m.tier] })...)
+	} else if fresh = slices.DeleteFunc(fresh, func(m *member[T]) bool { return !stayed[m.tier] }); len(fresh) > 0 {
+		p.rampFounders(now)
+		p.startSlowly(now, fresh...)
 	}
 	for _, m := range p.members {
 		p.changed(m, now)

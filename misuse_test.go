@@ -31,13 +31,13 @@ func TestOutcomeThatPanics(t *testing.T) {
 }
 
 func TestOutcomeOutOfRangeIsFailure(t *testing.T) {
-	for _, o := range []evenkeel.Outcome{-2, -1, 4} {
+	for _, o := range []evenkeel.Outcome{-2, -1, 77} {
 		pool := newPool(t, evenkeel.Config{Outcome: func(context.Context, error) evenkeel.Outcome { return o }}, "A")
 		call(t, p2c.New(pool), ok)
 		lease, err := p2c.New(pool).Lease(context.Background())
 		require.NoError(t, err)
 		lease.DoneAs(o, nil)
-		assert.Equal(t, 2, stats(pool, "A").Failures, o)
+		assert.EqualValues(t, 2, stats(pool, "A").Failures, o)
 	}
 }
 

@@ -95,18 +95,18 @@ func (g *group[T]) take(by *chooser, key string, whatever bool) (*member[T], uin
 // takeWithRoom lets the policy choose among the backends with room, in the lowest tier
 // that has any, and counts there. No place counts as free that was not free at one
 // moment, and none as taken: a scan during which a count changed is made again.
-func (p *Pool[T]) takeWithRoom(s *snapshot[T], by *chooser, call *Call[T]) (*member[T], uint32, bool) {
+func (p *Pool[T]) takeWithRoom(s *snapshot[T], by *chooser, key string, avoid []T) (*member[T], uint32, bool) {
 	for {
-		g, before := s.withRoom(call.Avoid)
+		g, before := s.withRoom(avoid)
 		if g == nil {
-			if _, after := s.withRoom(call.Avoid); after == before {
+			if _, after := s.withRoom(avoid); after == before {
 				return nil, 0, false
 			}
 			continue
 		}
 		m := g.in[0]
 		if len(g.in) > 1 { // else nothing is to be chosen, as a rule when a place has just been freed
-			i, _ := by.choose(&g.candidates, call.Key)
+			i, _ := by.choose(&g.candidates, key)
 			m = g.in[i]
 		}
 		if start, ok := m.countBelow(false); ok {

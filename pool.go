@@ -218,7 +218,7 @@ type waiter[T comparable] struct {
 	ready      chan struct{} // says: look at what has become of you
 	by         *chooser
 	ctx        context.Context
-	call       Call[T]
+	call       *Call[T] // nil: it has no particulars
 	since      time.Duration
 	got        *member[T]
 	start      uint32

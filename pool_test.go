@@ -72,11 +72,11 @@ func TestBadConfig(t *testing.T) {
 		"MaxWait":     {{MaxInFlight: 1, MaxWait: -1}, {MaxWait: time.Second}},
 		"ControlledDelay.Target": {
 			{MaxInFlight: 1, ControlledDelay: evenkeel.ControlledDelay{Target: -1}},
+			{ControlledDelay: evenkeel.ControlledDelay{Target: 1}},
 		},
-		"ControlledDelay": {{ControlledDelay: evenkeel.ControlledDelay{Target: 1}}},
 		"ControlledDelay.Interval": {
-			{MaxInFlight: 1, ControlledDelay: evenkeel.ControlledDelay{Target: 1, Interval: -1}},
-			{MaxInFlight: 1, ControlledDelay: evenkeel.ControlledDelay{Interval: 1}},
+			{MaxInFlight: 1, Backlog: 1, ControlledDelay: evenkeel.ControlledDelay{Target: 1, Interval: -1}},
+			{MaxInFlight: 1, Backlog: 1, ControlledDelay: evenkeel.ControlledDelay{Interval: 1}},
 		},
 		"PanicShare":            {{PanicShare: -0.1}, {PanicShare: 1.1}, {PanicShare: nan}, {PanicShare: inf}},
 		"Ejection.Consecutive":  {{Ejection: evenkeel.Ejection{Consecutive: 1001}}},
@@ -287,6 +287,7 @@ func TestF009UpdateKeepsCounts(t *testing.T) {
 func TestF147SameSetAgain(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now}, "a", "b")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("a", "b", "c"))
 	lease := hold(t, pool, "c")
 	c.Advance(time.Second)

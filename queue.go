@@ -28,7 +28,7 @@ func (q *queue[T]) oldest() *waiter[T] {
 func (b *backlog[T]) enter(w *waiter[T]) {
 	b.number++
 	w.number = b.number
-	w.in = b.queueFor(w.call.Avoid)
+	w.in = b.queueFor(w.avoid())
 	q := w.in
 	w.prev, w.next = q.head.prev, &q.head
 	w.prev.next, q.head.prev = w, w
@@ -72,6 +72,20 @@ func (b *backlog[T]) settle(w *waiter[T], f fate) {
 		b.shed++
 	}
 	w.poke()
+}
+
+func (w *waiter[T]) avoid() []T {
+	if w.call == nil {
+		return nil
+	}
+	return w.call.Avoid
+}
+
+func (w *waiter[T]) key() string {
+	if w.call == nil {
+		return ""
+	}
+	return w.call.Key
 }
 
 func (w *waiter[T]) poke() {
@@ -149,11 +163,11 @@ func (p *Pool[T]) nextServed(s *snapshot[T]) (*waiter[T], fate) {
 			continue
 		case w.ctx.Err() != nil:
 			return w, fateGaveUp
-		case !s.canEverServe(w.call.Avoid, p.offered.Load() > 0):
+		case !s.canEverServe(w.avoid(), p.offered.Load() > 0):
 			return w, fateNobody
 		case next != nil && next.number < w.number:
 			continue
-		case p.canServe(s, w.call.Avoid):
+		case p.canServe(s, w.avoid()):
 			next = w
 		}
 	}
@@ -200,13 +214,13 @@ func (p *Pool[T]) canTry(avoid []T) bool {
 func (p *Pool[T]) place(s *snapshot[T], w *waiter[T]) (*member[T], uint32, bool) {
 	if p.offered.Load() > 0 {
 		p.mu.Lock()
-		m, start, ok := p.beginTrial(w.call.Avoid)
+		m, start, ok := p.beginTrial(w.avoid())
 		p.mu.Unlock()
 		if ok {
 			return m, start, true
 		}
 	}
-	return p.takeWithRoom(s, w.by, &w.call)
+	return p.takeWithRoom(s, w.by, w.key(), w.avoid())
 }
 
 // patience is how long w may sleep before it must look by itself.

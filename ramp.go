@@ -8,12 +8,12 @@ import (
 // rampSteps is the number of steps from the floor to the full share.
 const rampSteps = 10
 
-// A ramp is how far a member's slow start has come. A step needs time and successes:
-// after k tenths of the time and k tenths of the successes it stands at step k. Both are
-// read off when somebody asks, so that no call has to count for it. Guarded by Pool.mu.
+// A ramp is how far a member's slow start has come. A step needs time and successes: a
+// tenth of each since the step before. Both are read off when somebody asks, so that no
+// call has to count for it. Guarded by Pool.mu.
 type ramp struct {
 	step    int           // of rampSteps; rampSteps: the full share
-	since   time.Duration // when it began
+	since   time.Duration // when the step was reached
 	from    uint64        // the member's evidence of success then
 	floor   float64       // the share of step 0
 	allowed float64       // the share that picks go by, made in Pool.publish
@@ -36,32 +36,21 @@ func (r *ramp) share() float64 {
 	return r.floor + (1-r.floor)*float64(r.step)/rampSteps
 }
 
-// climb takes the steps that are due and reports whether there were any.
+// climb takes the next step, if it is due, and reports whether it was.
 func (r *ramp) climb(cfg *SlowStart, now time.Duration, evidence uint64) bool {
-	step := min(r.byTime(cfg, now), r.byEvidence(cfg, evidence))
-	if !r.climbing() || step <= r.step {
+	need := uint64(math.Ceil(float64(cfg.Successes) / rampSteps))
+	if !r.climbing() || now-r.since < stepTime(cfg) || evidence < r.from+need {
 		return false
 	}
-	r.step = step
+	r.step++
+	r.since, r.from = now, evidence
 	return true
-}
-
-func (r *ramp) byTime(cfg *SlowStart, now time.Duration) int {
-	return int(min((now-r.since)/stepTime(cfg), rampSteps))
-}
-
-func (r *ramp) byEvidence(cfg *SlowStart, evidence uint64) int {
-	if evidence <= r.from {
-		return 0
-	}
-	need := math.Ceil(float64(cfg.Successes) / rampSteps)
-	return int(min(float64(evidence-r.from)/need, rampSteps))
 }
 
 // nextLook is when the ramp may have its next step: when the time is there, or, if that
 // is not what is missing, after a tenth of a step.
 func (r *ramp) nextLook(cfg *SlowStart, now time.Duration) time.Duration {
-	if at := later(r.since, stepTime(cfg)*time.Duration(r.step+1)); at > now {
+	if at := later(r.since, stepTime(cfg)); at > now {
 		return at
 	}
 	return later(now, max(stepTime(cfg)/10, 1))

@@ -33,6 +33,7 @@ func TestEveryPolicyRamps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newClock()
 			pool := newPool(t, evenkeel.Config{Now: c.Now}, "A", "B", "C", "D")
+			c.Advance(time.Minute)
 			require.NoError(t, pool.Replace("A", "B", "C", "D", "E"))
 			lb := everyPolicy(t, pool)[name]
 			for b, s := range pool.All() {
@@ -75,6 +76,7 @@ func TestEveryPolicyRamps(t *testing.T) {
 func TestRampNeedsTimeAndSuccesses(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: ejectionOff}, "A")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("A", "B"))
 	only := onto(pool, "B")
 	c.Advance(time.Hour)
@@ -83,11 +85,13 @@ func TestRampNeedsTimeAndSuccesses(t *testing.T) {
 		call(t, only, ok)
 	}
 	assert.InDelta(t, 0.19, stats(pool, "B").Share, 1e-9, "one step: the time of a step has passed, for the first")
+	c.Advance(time.Second)
+	assert.InDelta(t, 0.28, stats(pool, "B").Share, 1e-9, "its successes are there already")
 	for range 100 {
 		call(t, only, fails("B"))
 		c.Advance(time.Second)
 	}
-	assert.InDelta(t, 0.19, stats(pool, "B").Share, 1e-9, "failures do not help")
+	assert.InDelta(t, 0.28, stats(pool, "B").Share, 1e-9, "failures do not help")
 }
 
 // F042: a newcomer that is slow never has more than twice its peers' calls in flight.
@@ -95,6 +99,7 @@ func TestF042NoStampede(t *testing.T) {
 	for name := range comparing(t, newPool(t, evenkeel.Config{}, "x"), 1) {
 		c := newClock()
 		pool := newPool(t, evenkeel.Config{Now: c.Now}, "A", "B", "C", "D")
+		c.Advance(time.Minute)
 		require.NoError(t, pool.Replace("A", "B", "C", "D", "E"))
 		lb := comparing(t, pool, 9)[name]
 		closedLoop(t, c, lb, 40, 5*time.Second, func(b string, _ time.Duration) (time.Duration, error) {
@@ -151,6 +156,7 @@ func TestF049F051Epochs(t *testing.T) {
 func TestF046NoStarvationAfterwards(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Floor: 0.001, Successes: 1}}, "A")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("A", "B"))
 	lb := roundrobin.New(pool)
 	for range 100 {
@@ -175,6 +181,7 @@ func TestF047ShareIsBounded(t *testing.T) {
 			for _, step := range []time.Duration{0, 1, time.Hour} {
 				c := newClock()
 				pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Floor: floor, Window: window, Successes: 1}}, "A")
+				c.Advance(time.Minute)
 				require.NoError(t, pool.Replace("A", "B"))
 				for range 30 {
 					s := stats(pool, "B")
@@ -198,14 +205,16 @@ func TestRampAfterEjection(t *testing.T) {
 	failOn(t, pool, "A", 5)
 	trial(t, c, pool, "A", nil)
 	assert.InDelta(t, 0.1, stats(pool, "A").Share, 1e-9)
+	assert.InDelta(t, 1, stats(pool, "B").Share, 1e-9)
 	require.NoError(t, pool.SetHealth("B", errBroken))
 	require.NoError(t, pool.SetHealth("B", nil))
-	assert.InDelta(t, 1, stats(pool, "B").Share, 1e-9, "only A is beside it, and that is ramping")
+	assert.InDelta(t, stats(pool, "A").Share, stats(pool, "B").Share, 1e-9, "both are back: neither is held back for the other")
 }
 
 func TestSlowStartOff(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Off: true}}, "A")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("A", "B"))
 	assert.Equal(t, evenkeel.StateActive, stats(pool, "B").State)
 	failOn(t, pool, "B", 5)
@@ -217,6 +226,7 @@ func TestSlowStartOff(t *testing.T) {
 func TestReleaseLetsRise(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now}, "A")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("A", "B"))
 	for range 100 {
 		lease, err := onto(pool, "B").Lease(context.Background())
@@ -243,6 +253,7 @@ func TestPanicHoldsNobodyBack(t *testing.T) {
 func TestRampNeedsAllItsSuccesses(t *testing.T) {
 	c := newClock()
 	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: ejectionOff}, "A")
+	c.Advance(time.Minute)
 	require.NoError(t, pool.Replace("A", "B"))
 	only := onto(pool, "B")
 	for range 4 { // of the 5 that a tenth of SlowStart.Successes is

@@ -9,8 +9,12 @@ import (
 
 // wait queues up and waits.
 func (p *Pool[T]) wait(ctx context.Context, by *chooser, call Call[T]) (*member[T], uint32, error) {
-	w := &waiter[T]{ready: make(chan struct{}, 1), by: by, ctx: ctx, call: call, since: p.elapsed()}
-	patience, err := p.queueUp(w)
+	w := &waiter[T]{ready: make(chan struct{}, 1), by: by, ctx: ctx, since: p.elapsed()}
+	if call.Key != "" || len(call.Avoid) > 0 {
+		own := call // so that only this case moves to the heap
+		w.call = &own
+	}
+	patience, err := p.queueUp(w, call.NoWait)
 	switch {
 	case err != nil:
 		return nil, 0, err
@@ -21,7 +25,7 @@ func (p *Pool[T]) wait(ctx context.Context, by *chooser, call Call[T]) (*member[
 }
 
 // queueUp puts w at the end of its queue, if the backlog is not full and w has to wait.
-func (p *Pool[T]) queueUp(w *waiter[T]) (patience time.Duration, err error) {
+func (p *Pool[T]) queueUp(w *waiter[T], noWait bool) (patience time.Duration, err error) {
 	b := &p.backlog
 	b.mu.Lock()
 	defer p.unlock(w)
@@ -33,11 +37,11 @@ func (p *Pool[T]) queueUp(w *waiter[T]) (patience time.Duration, err error) {
 			return 0, nil
 		}
 	}
-	if n := b.waiting.Load(); n >= int64(p.cfg.Backlog) || w.call.NoWait {
+	if n := b.waiting.Load(); n >= int64(p.cfg.Backlog) || noWait {
 		b.shed++
 		w.safe = true
 		reason := ShedFull
-		if w.call.NoWait {
+		if noWait {
 			reason = ShedNoWait
 		}
 		return 0, &OverloadedError{Pool: p.cfg.Name, Reason: reason, Waiting: int(n)}
@@ -138,7 +142,7 @@ func (p *Pool[T]) leave(w *waiter[T]) (*member[T], uint32, error) {
 		return nil, 0, overloaded(ShedDelay)
 	case fateNobody:
 		s := p.snap.Load()
-		return nil, 0, s.nobody(w.call.Avoid)
+		return nil, 0, s.nobody(w.avoid())
 	}
 	return nil, 0, context.Cause(w.ctx)
 }
