@@ -20,7 +20,7 @@ func (p *Pool[T]) changed(m *member[T], now time.Duration) {
 		m.tier.count[class]++
 		m.counted = class
 	}
-	p.use(m, m.usable() && (p.mode.all || m.sound()))
+	p.use(m, m.usable() && (p.mode.all || m.sound()), p.mode.panics, now)
 	if m.triable() && !m.queued {
 		m.queued = true
 		p.trials = append(p.trials, m)
@@ -33,12 +33,17 @@ func (p *Pool[T]) changed(m *member[T], now time.Duration) {
 	p.pending++
 }
 
-// use puts a member into rotation, or takes it out, at once for every pick.
-func (p *Pool[T]) use(m *member[T], used bool) {
-	if used != m.used {
-		m.used = used
-		m.bar(!used)
+// use puts a member into rotation, or takes it out, at once for every pick. panicked says
+// whether health checks were not believed until now.
+func (p *Pool[T]) use(m *member[T], used, panicked bool, now time.Duration) {
+	if used == m.used {
+		return
 	}
+	if m.used && m.down && panicked {
+		m.servedTo = now
+	}
+	m.used = used
+	m.bar(!used)
 }
 
 // setAlarm makes the pool look at a member again when its next change by time is due.

@@ -54,13 +54,13 @@ func (p *Pool[T]) queueEvent(e Event, now time.Duration) {
 	}
 	e.Pool, e.At = p.cfg.Name, p.start.Add(now)
 	p.news.events = append(p.news.events, e)
-	p.news.pending.Store(true)
+	p.atEnd.Or(atEndDeliver)
 }
 
 // deliver gives the queued events to the observers, in order. If another goroutine is
 // giving events, or an observer itself got here, the events are left to that call.
 func (p *Pool[T]) deliver() {
-	for p.news.pending.Load() && p.news.giving.TryLock() {
+	for p.atEnd.Load()&atEndDeliver != 0 && p.news.giving.TryLock() {
 		p.giveAll()
 	}
 }
@@ -85,7 +85,7 @@ func (p *Pool[T]) nextEvent() (e Event, observers []*observer, any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.news.events) == 0 {
-		p.news.pending.Store(false)
+		p.atEnd.And(^atEndDeliver)
 		p.news.events = nil
 		return e, nil, false
 	}

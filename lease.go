@@ -121,5 +121,5 @@ func (l *Lease[T]) Report(r Report) {
 
 // simple reports whether the end of the lease is counting down and no more.
 func (l *Lease[T]) simple() bool {
-	return l.m.also.Load() == 0 && l.begun == nil && l.good.Load() == answeredNot && l.m.pool.payAt.Load() == 0
+	return l.m.also.Load() == 0 && l.begun == nil && l.good.Load() == answeredNot && l.m.pool.atEnd.Load() == 0
 }

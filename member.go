@@ -62,6 +62,12 @@ func (m *member[T]) state() State {
 	return StateActive
 }
 
+// servedDown reports whether the member took calls until now, or nearly, although health
+// checks had found it down: then it is no newcomer when they find it up.
+func (m *member[T]) servedDown(now time.Duration) bool {
+	return m.used || m.servedTo > 0 && now-m.servedTo < m.pool.cfg.SlowStart.Window
+}
+
 // why is the cause of an ejection, nil while the member is in.
 func (m *member[T]) why() error {
 	switch m.state() {

@@ -381,7 +381,7 @@ func (p *Pool[T]) SetHealth(b T, down error) error {
 		case m.down:
 			m.newEra(now)
 			p.forgive(m)
-		case !m.used: // else it took calls all the while
+		case !m.servedDown(now): // else it took calls all the while
 			m.newEra(now)
 			p.startSlowly(now, m)
 		}

@@ -30,6 +30,7 @@ func (p *Pool[T]) hold(m *member[T], now time.Duration) {
 		p.owe(m, p.ends.Load())
 		p.clearAt.CompareAndSwap(0, int64(later(now, penaltyLife)))
 		p.payAt.Store(p.owing.next())
+		p.atEnd.Or(atEndPay)
 	}
 }
 
@@ -79,6 +80,7 @@ func (p *Pool[T]) payOff() {
 	}
 	if p.payAt.Store(p.owing.next()); len(p.owing) == 0 {
 		p.clearAt.Store(0)
+		p.atEnd.And(^atEndPay)
 	}
 }
 

@@ -29,6 +29,7 @@ type Pool[T comparable] struct {
 	offered    atomic.Int32  // members that wait for a lease to be their trial, or a few more
 	ends       atomic.Uint64 // ends of calls that pay for failed ones, counted while any is on the books
 	payAt      atomic.Uint64 // the value of ends that pays for the next one; 0: none is on the books
+	atEnd      atomic.Uint32 // what every end of a lease does beyond counting down (see atEnd*)
 	clearAt    atomic.Int64  // when penalties are looked at for their age
 	overloaded atomic.Bool   // the last call that was refused or found a place was refused
 	hooks      atomic.Pointer[[]*LeaseHooks[T]]
@@ -78,6 +79,7 @@ type standing struct {
 	byHand    bool          // ejected by hand
 	down      bool          // ejected by health checks
 	downErr   error         // what the last check said
+	servedTo  time.Duration // when it was last in rotation although health checks had found it down
 	used      bool          // in rotation
 	queued    bool          // in Pool.trials
 	counted   class         // as which one its tier counts it
@@ -182,10 +184,15 @@ type alarm[T comparable] struct {
 
 // eventQueue holds events until they can be given outside the lock.
 type eventQueue struct {
-	pending atomic.Bool
-	events  []Event    // guarded by Pool.mu
-	giving  sync.Mutex // held by the one goroutine that calls the observers
+	events []Event    // guarded by Pool.mu
+	giving sync.Mutex // held by the one goroutine that calls the observers
 }
+
+// What every end of a lease does, as bits of Pool.atEnd. They change under Pool.mu.
+const (
+	atEndPay     uint32 = 1 << iota // failed calls are on the books: it pays for them
+	atEndDeliver                    // events are queued
+)
 
 type observer struct{ f func(Event) }
 

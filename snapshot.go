@@ -29,7 +29,7 @@ func (p *Pool[T]) publish(now time.Duration, mode mode) {
 				continue
 			}
 			weight += m.weight
-			p.use(m, m.usable() && (mode.all || m.sound() || spared[m]))
+			p.use(m, m.usable() && (mode.all || m.sound() || spared[m]), was.panics, now)
 			if m.used {
 				g.in = append(g.in, m)
 			}

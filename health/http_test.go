@@ -250,7 +250,11 @@ func TestHTTPOverLoopback(t *testing.T) {
 	gone.Close()
 	healthy := strings.TrimPrefix(server.URL, "http://")
 	events := make(chan evenkeel.Event, 100)
-	pool := newPool(t, evenkeel.Config{OnEvent: func(e evenkeel.Event) { events <- e }}, healthy, gone.URL)
+	pool := newPool(t, evenkeel.Config{OnEvent: func(e evenkeel.Event) {
+		if e.Kind == evenkeel.EventState {
+			events <- e
+		}
+	}}, healthy, gone.URL)
 	checker, err := health.Start(pool, health.HTTP[string]{Path: "/healthz"}, health.Config{
 		Interval: 5 * time.Millisecond, Timeout: 5 * time.Second, Down: 2, Up: 2,
 	})

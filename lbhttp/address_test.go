@@ -54,7 +54,7 @@ func TestF126Backends(t *testing.T) {
 		resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "http://svc/", b))
 		assert.Equal(t, "x", body(t, resp, err))
 	}
-	assert.Equal(t, 2, stats(t, pool, "dns:///x").Failures)
+	assert.EqualValues(t, 2, stats(t, pool, "dns:///x").Failures)
 }
 
 func TestAddressForms(t *testing.T) {

@@ -61,7 +61,7 @@ func TestOutcomeByStatus(t *testing.T) {
 		body(t, resp, err)
 		assert.Equal(t, []evenkeel.Outcome{want}, said(), path)
 	}
-	assert.Equal(t, 4, stats(t, pool, s.addr).Failures)
+	assert.EqualValues(t, 4, stats(t, pool, s.addr).Failures)
 	assert.Regexp(t, `answered (421|500|501|503) `, stats(t, pool, s.addr).LastError.Error())
 }
 

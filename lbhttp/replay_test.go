@@ -244,7 +244,7 @@ func TestPostIsTriedAgainIfNotSent(t *testing.T) {
 			resp, err := tr.RoundTrip(request(t, t.Context(), "POST", "https://example.com/", b))
 			assert.Equal(t, "payload", body(t, resp, err))
 		}
-		assert.Equal(t, 2, stats(t, pool, first).Failures)
+		assert.EqualValues(t, 2, stats(t, pool, first).Failures)
 		assertIdle(t, pool)
 	}
 }

@@ -112,7 +112,7 @@ func TestOutcomeIsReplaced(t *testing.T) {
 		body(t, must(c.Get("http://svc/500")), nil)
 	}
 	assert.EqualValues(t, 6, calls.Load(), "once an attempt")
-	assert.Equal(t, 3, stats(t, pool, s.addr).Failures)
+	assert.EqualValues(t, 3, stats(t, pool, s.addr).Failures)
 }
 
 // The response is the caller's as soon as it has it, and it may change it, as
@@ -153,7 +153,7 @@ func TestOutcomeSeesTheResponseAsItCame(t *testing.T) {
 		if own {
 			<-asked
 		}
-		assert.Equal(t, 1, stats(t, pool, "a").Failures)
+		assert.EqualValues(t, 1, stats(t, pool, "a").Failures)
 		assert.EqualError(t, stats(t, pool, "a").LastError, "context canceled")
 	}
 }
@@ -183,13 +183,13 @@ func TestOutcomeSeesTheTrailer(t *testing.T) {
 		resp := get()
 		body(t, resp, nil)
 		assert.Equal(t, http.Header{"Grpc-Status": {"14"}}, got)
-		assert.Equal(t, 1, stats(t, pool, s.URL).Failures)
+		assert.EqualValues(t, 1, stats(t, pool, s.URL).Failures)
 		resp.Trailer.Set("Grpc-Status", "0")
 		assert.Equal(t, "14", got.Get("Grpc-Status"), "the trailer is a copy")
 
 		require.NoError(t, get().Body.Close())
 		assert.Nil(t, got, "the body was not read to its end")
-		assert.Equal(t, 1, stats(t, pool, s.URL).Failures)
+		assert.EqualValues(t, 1, stats(t, pool, s.URL).Failures)
 	})
 }
 

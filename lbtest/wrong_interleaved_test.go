@@ -37,7 +37,7 @@ var wrongInterleaved = map[string]wrongBalancer{
 				looking = nil
 				close(l.over)
 			}()
-			l.backend, l.err = b.Pick()
+			l.backend, l.err = pickEarly(b)
 			return l.backend, l.err
 		}}
 	}, []string{"Interleaved"}},
@@ -53,7 +53,7 @@ var wrongInterleaved = map[string]wrongBalancer{
 				return found, nil
 			}
 			defer mu.Unlock()
-			backend, err := b.Pick()
+			backend, err := pickEarly(b)
 			found = backend
 			return backend, err
 		}}
@@ -67,7 +67,7 @@ var wrongInterleaved = map[string]wrongBalancer{
 			if k := last.Load(); k != nil && k.state == stateOf(p) {
 				return k.backend, nil
 			}
-			backend, err := b.Pick()
+			backend, err := pickEarly(b)
 			if err == nil {
 				last.Store(&kept{stateOf(p), backend})
 			}
@@ -97,6 +97,14 @@ var wrongInterleaved = map[string]wrongBalancer{
 			return b.Lease(ctx)
 		}}
 	}, []string{"Interleaved"}},
+}
+
+// pickEarly is a pick that takes a while after it has chosen: it picks once more, which
+// gives the pool time to change.
+func pickEarly(b balancer) (string, error) {
+	backend, err := b.Pick()
+	_, _ = b.Pick()
+	return backend, err
 }
 
 // stateOf is the state of every member.

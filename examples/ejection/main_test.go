@@ -48,12 +48,12 @@ func TestAServerLeavesAndComesBack(t *testing.T) {
 	inOrder(t, out.String(),
 		"5 servers, each call takes 1ms, 4 callers; server 5 will fail for a while\n",
 		"server 5 begins to fail\n",
-		"server 5: in -> ejected by outcome for 0.2 s: 5 failures in a row, the last: status 500 Internal Server Error\n",
+		"server 5: active -> ejected by outcome for 0.2 s: 5 failures in a row, the last: status 500 Internal Server Error\n",
 		"server 5: ejected by outcome -> on trial\n",
 		"server 5: on trial -> slow start\n",
-		"server 5: slow start -> in\n",
+		"server 5: slow start -> active\n",
 		" calls, of which ", "server 5 was ejected ", " calls.\n")
-	inOrder(t, out.String(), "server 5 works again, which nobody knows yet\n", "server 5: slow start -> in\n")
+	inOrder(t, out.String(), "server 5 works again, which nobody knows yet\n", "server 5: slow start -> active\n")
 	for _, other := range []string{"server 1:", "server 2:", "server 3:", "server 4:", "\x1b"} {
 		assert.NotContains(t, out.String(), other)
 	}
@@ -64,7 +64,7 @@ func TestOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	play(t, &out, true, "-speed", "20", "-for", "2m", "-servers", "3", "-callers", "2")
 	assert.Contains(t, out.String(), "\x1b[3A\x1b[J")
-	for _, text := range []string{"server 3   ejected, 0.", "server 3   slow start, ", "server 1   in  "} {
+	for _, text := range []string{"server 3   ejected, 0.", "server 3   slow start, ", "server 1   active  "} {
 		assert.Contains(t, out.String(), "  "+text)
 	}
 	last := out.String()[strings.LastIndex(out.String(), "\x1b[3A\x1b[J")+len("\x1b[3A\x1b[J"):]
@@ -143,7 +143,7 @@ func TestRows(t *testing.T) {
 		part  float64
 		want  string
 	}{
-		{evenkeel.Stats{State: evenkeel.StateActive}, 0.25, "  server 1   in                   ███·········  25 %"},
+		{evenkeel.Stats{State: evenkeel.StateActive}, 0.25, "  server 1   active               ███·········  25 %"},
 		{evenkeel.Stats{State: evenkeel.StateSlowStart, Share: 0.37}, 0, "  server 1   slow start, 37 %     ············   0 %"},
 		{evenkeel.Stats{State: evenkeel.StateEjectedByOutcome, Until: now.Add(1500 * time.Millisecond), Cause: io.ErrUnexpectedEOF}, 0,
 			"  server 1   ejected, 1.5 s left  ············   0 %  unexpected EOF"},
