@@ -41,7 +41,9 @@ func NewSeededDispatcher[T comparable](pool *Pool[T], policy Policy, seed uint64
 		d.pool = nil // a zero Pool: refused with the same error
 	}
 	d.by.id, d.by.policy, d.by.source = lastID.Add(1), policy, draw.NewSource(seed)
-	d.by.preparer, _ = policy.(Preparer)
+	if p, ok := policy.(Preparer); ok {
+		d.by.policy = preparing{p}
+	}
 	return d
 }
 
@@ -98,7 +100,11 @@ func (d *Dispatcher[T]) Lease(ctx context.Context) (Lease[T], error) {
 	if s := d.pool.snap.Load(); s.calm.Load() {
 		i, seen := d.by.choose(&s.candidates, "")
 		m := s.in[i]
-		if start, ok := m.count(seen); ok {
+		start, ok := m.countSeen(seen)
+		if !ok {
+			start, ok = m.countUnseen(seen)
+		}
+		if ok {
 			return Lease[T]{m: m, ctx: ctx, start: start}, nil
 		}
 	}
@@ -134,7 +140,7 @@ func (d *Dispatcher[T]) missing(ctx context.Context) error {
 const looks = 8
 
 // lease is Lease in full: the hooks around it.
-func (d *Dispatcher[T]) lease(ctx context.Context, call Call[T]) (Lease[T], error) {
+func (d *Dispatcher[T]) lease(ctx context.Context, call Call[T]) (l Lease[T], err error) {
 	hooks := d.pool.hooks.Load()
 	if hooks == nil {
 		m, start, err := d.pool.lease(ctx, &d.by, call)
@@ -143,16 +149,17 @@ func (d *Dispatcher[T]) lease(ctx context.Context, call Call[T]) (Lease[T], erro
 	asked := d.pool.elapsed()
 	m, start, err := d.pool.lease(ctx, &d.by, call)
 	if err != nil {
-		return Lease[T]{}, err
+		return
 	}
-	var began *beginning[T]
 	defer func() {
-		if began == nil { // a hook panicked: the lease will not return
+		if l.m == nil { // a hook has panicked: the lease will not return
 			d.pool.ended(m, start, OutcomeNeutral, nil)
 		}
 	}()
-	began = begin(*hooks, m.backend, asked, d.pool.elapsed())
-	return Lease[T]{m: m, ctx: ctx, start: start, begun: began}, nil
+	began := begin(ctx, *hooks, m.backend, asked, d.pool.elapsed())
+	l.m, l.ctx, l.start = m, began, start
+	l.state.Store(leaseHooked)
+	return
 }
 
 // lease counts a call in: what is due, trials, limits, waiting, and races that were lost.

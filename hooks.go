@@ -1,6 +1,7 @@
 package evenkeel
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -36,8 +37,10 @@ func (p *Pool[T]) setHooks(change func([]*LeaseHooks[T]) []*LeaseHooks[T]) {
 	}
 }
 
-// A beginning is what is kept of a lease's begin for those who observe leases.
+// A beginning is what is kept of a lease's begin for those who observe leases. It is the
+// lease's context, and holds the caller's.
 type beginning[T comparable] struct {
+	context.Context
 	at     time.Duration
 	waited time.Duration
 	hooks  []*LeaseHooks[T]
@@ -45,8 +48,8 @@ type beginning[T comparable] struct {
 
 // begin calls the Begin hooks of a lease and returns what its end must know. asked is
 // when the lease was asked for.
-func begin[T comparable](hooks []*LeaseHooks[T], backend T, asked, now time.Duration) *beginning[T] {
-	b := &beginning[T]{at: now, waited: now - asked, hooks: hooks}
+func begin[T comparable](ctx context.Context, hooks []*LeaseHooks[T], backend T, asked, now time.Duration) *beginning[T] {
+	b := &beginning[T]{Context: ctx, at: now, waited: now - asked, hooks: hooks}
 	for _, h := range hooks {
 		if h.Begin != nil {
 			h.Begin(LeaseInfo[T]{Backend: backend, Waited: b.waited})

@@ -14,19 +14,18 @@ import (
 // seen. A function that hands a Lease on returns the call that made it, or has named
 // results. The zero Lease is one that has ended; its Backend is the zero T.
 type Lease[T comparable] struct {
+	// Four words in four fields: the compiler keeps no more in registers.
 	m     *member[T]
-	ctx   context.Context
-	begun *beginning[T] // nil: nobody asked for it
+	ctx   context.Context // with hooks: a *beginning
 	start uint32
-	over  atomic.Uint32
-	good  atomic.Uint32 // see Answered
+	state atomic.Uint32
 }
 
-// What Lease.good says.
+// What Lease.state says, as bits.
 const (
-	answeredNot uint32 = iota
-	answeredOpen
-	answeredOver
+	leaseOver     uint32 = 1 << iota // it has ended
+	leaseAnswered                    // see Answered
+	leaseHooked                      // its end calls hooks
 )
 
 // Backend returns the backend that was chosen. It stays valid after the end.
@@ -42,17 +41,21 @@ func (l *Lease[T]) Backend() T {
 // helps nor hurts the backend. Defer it, so that every path counts down: an early return,
 // a panic, runtime.Goexit.
 func (l *Lease[T]) Release() {
-	if l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {
+	m := l.m
+	if m == nil {
 		return
 	}
-	m := l.m
-	if l.simple() {
+	simple := m.isSimple() // before the atomic operations, which would make it wait
+	was, ok := l.end()
+	if !ok {
+		return
+	}
+	if was == 0 && simple {
 		m.released.Add(1)
 		m.uncount()
 		return
 	}
-	l.unanswer()
-	m.pool.end(m, l.start, l.begun, OutcomeUnreported, nil)
+	m.pool.end(m, l.start, l.begun(was), OutcomeUnreported, nil)
 }
 
 // Done ends the lease and says how the call went: nil is success; what an error means is
@@ -61,11 +64,16 @@ func (l *Lease[T]) Release() {
 // A pool learns only from calls whose end is reported: a program that reports its errors
 // should report its successes too, by Done(nil).
 func (l *Lease[T]) Done(err error) {
-	if l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {
+	m := l.m
+	if m == nil {
 		return
 	}
-	m := l.m
-	if err == nil && l.simple() {
+	simple := m.isSimple() // before the atomic operations, which would make it wait
+	was, ok := l.end()
+	if !ok {
+		return
+	}
+	if err == nil && was == 0 && simple {
 		// Others are open that may have begun before, or failures are on record: then the
 		// order of this success matters.
 		if left := m.uncount(); booked(left) != 0 || m.also.Load() != 0 {
@@ -73,19 +81,19 @@ func (l *Lease[T]) Done(err error) {
 		}
 		return
 	}
-	l.unanswer()
-	m.pool.endAsked(l.ctx, m, l.start, l.begun, err)
+	m.pool.endAsked(l.ctx, m, l.start, l.begun(was), err)
 }
 
 // DoneAs ends the lease like Done, for a caller that has judged the outcome by itself:
 // Config.Outcome is not asked. err is kept as the reason, should the outcome lead to an
 // ejection, and may be nil.
 func (l *Lease[T]) DoneAs(outcome Outcome, err error) {
-	if l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {
+	if l.m == nil {
 		return
 	}
-	l.unanswer()
-	l.m.pool.end(l.m, l.start, l.begun, outcome.known(), err)
+	if was, ok := l.end(); ok {
+		l.m.pool.end(l.m, l.start, l.begun(was), outcome.known(), err)
+	}
 }
 
 // Answered says that the backend has begun to answer well, before the call is over: the
@@ -94,20 +102,16 @@ func (l *Lease[T]) DoneAs(outcome Outcome, err error) {
 // The call stays in flight; a failure that ends it later counts as one. Answered counts
 // once for a lease, and has no effect after its end.
 func (l *Lease[T]) Answered() {
-	if l.m == nil || l.over.Load() != 0 || !l.good.CompareAndSwap(answeredNot, answeredOpen) {
-		return
-	}
-	l.m.answered.Add(1)
-	l.m.pool.answer(l.m, l.start)
-	if l.over.Load() != 0 { // ended meanwhile
-		l.unanswer()
-	}
-}
-
-// unanswer makes the lease's evidence that of its end, once.
-func (l *Lease[T]) unanswer() {
-	if l.good.CompareAndSwap(answeredOpen, answeredOver) {
-		l.m.answered.Add(-1)
+	for l.m != nil {
+		was := l.state.Load()
+		if was&(leaseOver|leaseAnswered) != 0 {
+			return
+		}
+		if l.state.CompareAndSwap(was, was|leaseAnswered) {
+			l.m.answered.Add(1)
+			l.m.pool.answer(l.m, l.start)
+			return
+		}
 	}
 }
 
@@ -119,7 +123,23 @@ func (l *Lease[T]) Report(r Report) {
 	}
 }
 
-// simple reports whether the end of the lease is counting down and no more.
-func (l *Lease[T]) simple() bool {
-	return l.m.also.Load() == 0 && l.begun == nil && l.good.Load() == answeredNot && l.m.pool.atEnd.Load() == 0
+// end makes the lease one that has ended, and returns its state before. It reports false
+// if it had ended.
+func (l *Lease[T]) end() (was uint32, ok bool) {
+	if l.state.Load()&leaseOver != 0 {
+		return 0, false
+	}
+	was = l.state.Swap(leaseOver)
+	if was&leaseAnswered != 0 {
+		l.m.answered.Add(-1)
+	}
+	return was, was&leaseOver == 0
+}
+
+// begun returns what hooks must know, nil if there are none.
+func (l *Lease[T]) begun(was uint32) *beginning[T] {
+	if was&leaseHooked == 0 {
+		return nil
+	}
+	return l.ctx.(*beginning[T])
 }

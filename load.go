@@ -115,26 +115,36 @@ func clip(value float64) float64 {
 	return maxLoad
 }
 
-// count adds one call, if the word is still what the policy saw and the backend is in
-// rotation, and returns the call's start number.
+// count adds one call, if the backend is in rotation and its word is still what the policy
+// saw, where it looked, and returns the call's start number.
 func (s *slot) count(seen Load) (start uint32, ok bool) {
-	if seen.word == 0 {
-		next := s.word.Add(oneStart + 1)
-		s.turn(next)
-		if isBarred(next) {
-			s.other.Add(1)
-			s.uncount()
-			return 0, false
-		}
-		return starts(next), true
+	if start, ok = s.countSeen(seen); !ok {
+		start, ok = s.countUnseen(seen)
 	}
-	if isBarred(seen.word) {
-		return 0, false
-	}
+	return start, ok
+}
+
+// countSeen is count for a policy that looked. For one that did not it counts nothing.
+func (s *slot) countSeen(seen Load) (start uint32, ok bool) {
 	next := seen.word + oneStart + 1
-	if !s.word.CompareAndSwap(seen.word, next) {
+	if seen.word == 0 || isBarred(seen.word) || !s.word.CompareAndSwap(seen.word, next) {
 		return 0, false
 	}
 	s.turn(next)
+	return starts(next), true
+}
+
+// countUnseen is count for a policy that did not look. For one that did it counts nothing.
+func (s *slot) countUnseen(seen Load) (start uint32, ok bool) {
+	if seen.word != 0 {
+		return 0, false
+	}
+	next := s.word.Add(oneStart + 1)
+	s.turn(next)
+	if isBarred(next) {
+		s.other.Add(1)
+		s.uncount()
+		return 0, false
+	}
 	return starts(next), true
 }

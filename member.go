@@ -122,6 +122,9 @@ func (m *member[T]) roll(now time.Duration) {
 	m.window.Roll(now, m.good)
 }
 
+// isSimple reports whether the end of a lease is counting down and no more.
+func (m *member[T]) isSimple() bool { return m.also.Load() == 0 && m.pool.atEnd.Load() == 0 }
+
 // evidence counts the calls that show that a member works: those that have ended well, or
 // without a word, and the open ones that have been answered.
 func (m *member[T]) evidence() uint64 {

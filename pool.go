@@ -62,11 +62,11 @@ type Pool[T comparable] struct {
 // A member is one backend of one pool, from the time it is added until it has been
 // removed and its last lease has ended.
 type member[T comparable] struct {
-	*slot
+	*slot   // first, with what every call reads: one cache line
+	pool    *Pool[T]
+	backend T
 	*ledger
 	identity
-	backend T
-	pool    *Pool[T]
 	standing
 }
 

@@ -1,6 +1,7 @@
 package evenkeel
 
 import (
+	"math/rand/v2"
 	"sync"
 
 	"github.com/evenkeel-go/evenkeel/internal/draw"
@@ -69,14 +70,7 @@ func (v View) Load(i int) Load { return v.c.load(i) }
 // Lesser looks at two backends and returns the less loaded one with the load that was
 // seen, or i on a tie. It is Load and Less in one, for policies that compare two.
 func (v View) Lesser(i, j int) (int, Load) {
-	if v.c.meter == nil { // as load does, without its loads of what is known here
-		a, b := v.c.slots[i].word.Load(), v.c.slots[j].word.Load()
-		if uint32(b) < uint32(a) {
-			return j, Load{float64(uint32(b)), b}
-		}
-		return i, Load{float64(uint32(a)), a}
-	}
-	a, b := v.c.meter.load(v.c, i), v.c.meter.load(v.c, j)
+	a, b := v.c.load(i), v.c.load(j)
 	if b.Less(a) {
 		return j, b
 	}
@@ -117,6 +111,27 @@ func (v View) DrawTwo() (i, j int) {
 		return draw.Two(u, len(v.c.slots))
 	}
 	return v.c.drawTwoByWeight(u)
+}
+
+// LesserOfTwo draws two different backends, as DrawTwo does, and returns the less loaded
+// one with the load that was seen, or the first one on a tie: either is as likely. Len must
+// be at least 2.
+func (v View) LesserOfTwo() (int, Load) {
+	if v.c.weights != nil || v.c.meter != nil {
+		return v.Lesser(v.DrawTwo())
+	}
+	var u uint64
+	if v.by.source.IsSeeded() {
+		u = v.by.source.Uint64()
+	} else {
+		u = rand.Uint64() // what Source does, without a call between
+	}
+	i, j := draw.Two(u, len(v.c.slots))
+	a, b := v.c.slots[i].word.Load(), v.c.slots[j].word.Load()
+	if uint32(b) < uint32(a) {
+		i, a = j, b
+	}
+	return i, Load{float64(uint32(a)), a}
 }
 
 // Least returns the least loaded of all backends. On a tie each of the tied ones is
@@ -161,25 +176,33 @@ func (v View) least(stream draw.Stream) (int, Load) {
 
 // A chooser is a policy with what it draws from and what it has prepared.
 type chooser struct {
-	id       uint64
-	policy   Policy
-	preparer Preparer // nil: the policy prepares nothing
-	source   draw.Source
+	id     uint64
+	policy Policy // a preparing, if it prepares anything
+	source draw.Source
 
 	mu   sync.Mutex
 	last map[int]any // by tier: what was prepared last
 }
 
-// choose asks the policy, once it has prepared what it needs.
+// choose asks the policy.
 func (by *chooser) choose(c *candidates, key string) (int, Load) {
-	if by.preparer != nil && !c.partial && c.prepared.find(by.id) == nil {
-		by.prepare(c)
-	}
 	return by.policy.Choose(View{c, by, key})
 }
 
+// A preparing stands in for a policy that prepares something, so that the others need no
+// check.
+type preparing struct{ Preparer }
+
+// Choose asks the policy, once it has prepared what it needs.
+func (p preparing) Choose(v View) (int, Load) {
+	if !v.c.partial && v.c.prepared.find(v.by.id) == nil {
+		v.by.prepare(p.Preparer, v.c)
+	}
+	return p.Preparer.Choose(v)
+}
+
 // prepare calls Prepare for one membership, on one goroutine; others wait.
-func (by *chooser) prepare(c *candidates) {
+func (by *chooser) prepare(policy Preparer, c *candidates) {
 	by.mu.Lock()
 	defer by.mu.Unlock()
 	if c.prepared.find(by.id) != nil {
@@ -188,7 +211,7 @@ func (by *chooser) prepare(c *candidates) {
 	if by.last == nil {
 		by.last = map[int]any{}
 	}
-	value := by.preparer.Prepare(View{c, by, ""}, by.last[c.tier])
+	value := policy.Prepare(View{c, by, ""}, by.last[c.tier])
 	by.last[c.tier] = value
 	c.prepared.add(by.id, value)
 }

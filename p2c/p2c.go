@@ -57,5 +57,5 @@ func (p Policy) Choose(v evenkeel.View) (int, evenkeel.Load) {
 	if p.D != 0 && p.D != 2 || v.Len() < 2 {
 		return chooseOfD(v, p.D)
 	}
-	return v.Lesser(v.DrawTwo())
+	return v.LesserOfTwo()
 }

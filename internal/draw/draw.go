@@ -28,6 +28,10 @@ func NewSource(seed uint64) Source {
 	return Source{state}
 }
 
+// IsSeeded reports whether the draws are a fixed sequence. Otherwise they are those of
+// math/rand/v2's global generator, which a hot path may call by itself.
+func (s *Source) IsSeeded() bool { return s.state != nil }
+
 // Uint64 returns the next draw.
 func (s *Source) Uint64() uint64 {
 	if s.state == nil {
