@@ -270,3 +270,11 @@ func needs(field string, set, there bool, what string) error {
 	}
 	return badConfig(field, "it has no effect without %s", what)
 }
+
+// windowOf is the time over which calls are counted, also where the rate rule is off.
+func windowOf(c *Config) time.Duration {
+	if c.Ejection.Window > 0 {
+		return c.Ejection.Window
+	}
+	return 10 * time.Second
+}

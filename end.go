@@ -40,7 +40,12 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 		m.released.Add(1)
 		m.uncount()
 	case OutcomeFailure: // whether it stays on the books: see note
+		m.also.Or(alsoOrder) // before it is over: see Lease.Done
 		m.other.Add(1)
+	case OutcomeDeadline:
+		m.also.Or(alsoOrder) // before it is over: see Lease.Done
+		m.other.Add(1)
+		m.uncount()
 	default:
 		m.other.Add(1)
 		m.uncount()
@@ -66,14 +71,19 @@ func (p *Pool[T]) note(m *member[T], start uint64, outcome Outcome, err error) {
 		m.failedAt = now
 	}
 	if outcome == OutcomeFailure {
-		m.also.Or(alsoOrder) // before it is over: see Lease.Done
 		p.hold(m, now)
 	}
-	if p.judge(m, start, outcome, now) {
+	changed := p.judge(m, start, outcome, now)
+	if changed {
 		p.changed(m, now)
+	}
+	if outcome == OutcomeFailure || outcome == OutcomeDeadline {
+		changed = p.review(now) || changed
+	}
+	if changed {
 		p.settle(now)
 	}
-	if len(m.run) == 0 || m.run[len(m.run)-1] <= m.newest.Load() {
+	if len(m.run) == 0 || m.run[len(m.run)-1].start <= m.newest.Load() {
 		m.forgetRun()
 	}
 }

@@ -105,6 +105,7 @@ func (m *member[T]) newEra(now time.Duration) {
 		m.also.Or(alsoOld)
 	}
 	m.era.Store(m.begun())
+	m.eraAt = now
 	m.forgetRun()
 	m.window.Reset(now, m.goodSoFar())
 }
@@ -134,22 +135,6 @@ func (m *member[T]) evidence() uint64 {
 // wipe makes the record that of a new member, but for the counts of all time.
 func (r *record) wipe() {
 	r.phase, r.level, r.reason = phaseIn, 0, nil
-}
-
-// failedAgain adds a failure to the run and returns how many there are in a row: those
-// begun after the newest call that has succeeded. The order is by when calls began, so a
-// slow success from before wipes nothing, and an old failure that arrives after a newer
-// success does not count.
-func (m *member[T]) failedAgain(start uint64, most int) int {
-	newest := m.newest.Load()
-	m.run = slices.DeleteFunc(m.run, func(s uint64) bool { return s <= newest })
-	if start > newest {
-		if len(m.run) == most {
-			m.run = slices.Delete(m.run, 0, 1)
-		}
-		m.run = append(m.run, start)
-	}
-	return len(m.run)
 }
 
 func (m *member[T]) forgetRun() {

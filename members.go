@@ -180,6 +180,7 @@ func (p *Pool[T]) add(list []Member[T], now time.Duration) {
 		p.rampFounders(now)
 		p.startSlowly(now, fresh...)
 	}
+	p.membership++
 	for _, m := range p.members {
 		p.changed(m, now)
 	}
@@ -208,8 +209,9 @@ func (p *Pool[T]) newMember(b T, slots func() (*slot, *ledger), now time.Duratio
 	m.tier.count[classGone]++
 	m.ramp.end()
 	m.word.Store(oneStart | barred) // not 0: see Load
-	m.window = window.New(p.cfg.Ejection.Window)
+	m.window = window.New(windowOf(&p.cfg))
 	m.window.Reset(now, 0)
+	m.eraAt = now
 	if p.cfg.Outcome != nil {
 		m.also.Or(alsoAsk)
 	}

@@ -39,22 +39,24 @@ type Pool[T comparable] struct {
 	ownClock bool      // Config.Now was given
 	chance   draw.Source
 
-	mu        sync.Mutex // guards what follows, and every member's standing
-	members   []*member[T]
-	index     map[T]*member[T] // the members, and those that have left but may return as themselves
-	tiers     []*tier          // by number
-	signal    func(backend T) func(inFlight int) float64
-	alarms    alarms[T]
-	trials    []*member[T] // offered, oldest first; may hold some that are no more
-	owing     alarms[T]    // those with failed calls on their books, by the value of ends that pays
-	mode      mode
-	pending   int          // changes that the snapshot does not show
-	founders  []*member[T] // those of the first Replace, until another member starts slowly
-	foundedAt time.Duration
-	overall   overall
-	news      eventQueue
-	observers []*observer  // never changed in place
-	gone      []*member[T] // removed and remembered, in the order in which they left
+	mu         sync.Mutex // guards what follows, and every member's standing
+	members    []*member[T]
+	index      map[T]*member[T] // the members, and those that have left but may return as themselves
+	tiers      []*tier          // by number
+	signal     func(backend T) func(inFlight int) float64
+	alarms     alarms[T]
+	trials     []*member[T] // offered, oldest first; may hold some that are no more
+	owing      alarms[T]    // those with failed calls on their books, by the value of ends that pays
+	mode       mode
+	membership uint64        // counts the changes of members
+	reviewAt   time.Duration // when ejections may be reviewed again
+	pending    int           // changes that the snapshot does not show
+	founders   []*member[T]  // those of the first Replace, until another member starts slowly
+	foundedAt  time.Duration
+	overall    overall
+	news       eventQueue
+	observers  []*observer  // never changed in place
+	gone       []*member[T] // removed and remembered, in the order in which they left
 
 	backlog backlog[T] // who waits for a place
 }
@@ -135,8 +137,12 @@ type record struct {
 	backAt   time.Duration // when it was let in last
 	trial    uint64        // phaseTried: the start number of the trial
 	trialAt  time.Duration // phaseTried: when it began
-	run      []uint64      // start numbers of the latest failures, at most Consecutive
+	run      []miss        // the latest failures in a row, at most maxRun
+	beside   tally         // how the others stood when the run began
+	rate     float64       // when it was ejected: the share of its calls that failed
+	others   tally         // and how the others stood
 	window   window.Window
+	eraAt    time.Duration // when its record began
 	good     uint64        // the successes that the window has seen
 	part     [2]float64    // what it added to Pool.overall: successes, failures
 	reason   error         // why it was ejected last
@@ -144,6 +150,19 @@ type record struct {
 	failedAt time.Duration // when it came
 	failures uint64        // failures and deadlines, ever
 	payAt    uint64        // the value of Pool.ends that pays for its next failed call
+}
+
+// A miss is a call that failed, or that did not end before the caller's deadline.
+type miss struct {
+	start    uint64
+	deadline bool
+}
+
+// A tally is how calls had ended on a part of the other members at one moment.
+type tally struct {
+	membership uint64 // of Pool.membership then
+	from       int    // the first of the members that were asked
+	good, bad  uint64
 }
 
 // overall is how calls ended on all members together, kept for a moment: in a large

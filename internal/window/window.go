@@ -94,8 +94,15 @@ func (w *Window) Undo() {
 // Sum returns the two sums within the window that ends now, both whole numbers:
 // what the counter has grown by, as of the last Roll, and the events. An event at
 // this very time is within the window.
-func (w *Window) Sum(now time.Duration) (counted, added float64) {
+func (w *Window) Sum(now time.Duration) (counted, added float64) { return w.SumSince(now, 0) }
+
+// SumSince is Sum of what is newer than since: the buckets that began after it. A since of
+// 0 is before all.
+func (w *Window) SumSince(now, since time.Duration) (counted, added float64) {
 	oldest := w.number(max(now, w.latest)) - Buckets + 1
+	if since > 0 {
+		oldest = max(oldest, w.number(since)+1)
+	}
 	for i := range w.buckets {
 		if b := &w.buckets[i]; b.at >= oldest {
 			counted += b.counted
