@@ -26,8 +26,9 @@ func (p *Pool[T]) judge(m *member[T], start uint64, outcome Outcome, now time.Du
 	}
 	m.window.Add(now)
 	if cfg.Consecutive > 0 {
-		if k := p.failedAgain(m, start, outcome == OutcomeDeadline, now); k >= cfg.Consecutive && p.isImprobable(m, k, now) {
-			return p.eject(m, now, 1, fmt.Errorf("%d failures in a row, the last: %w", k, m.lastErr))
+		p.failedAgain(m, start, outcome == OutcomeDeadline)
+		if len(m.run) > 0 && p.isTelling(m, now) {
+			return p.eject(m, now, 1, fmt.Errorf("%s in a row, the last: %w", missed(m.run), m.lastErr))
 		}
 	}
 	if cfg.Window > 0 {
@@ -42,55 +43,102 @@ func (p *Pool[T]) judge(m *member[T], start uint64, outcome Outcome, now time.Du
 // rate is.
 const maxRun = 1024
 
-// failedAgain adds a failure to the run and returns how many there are in a row: those
-// begun after the newest call that has succeeded. The order is by when calls began, so a
-// slow success from before wipes nothing, and an old failure that arrives after a newer
-// success does not count.
-func (p *Pool[T]) failedAgain(m *member[T], start uint64, deadline bool, now time.Duration) int {
+// failedAgain adds a failure to the run: the failures of calls begun after the newest call
+// that has succeeded. The order is by when calls began, so a slow success from before wipes
+// nothing, and an old failure that arrives after a newer success does not count.
+func (p *Pool[T]) failedAgain(m *member[T], start uint64, deadline bool) {
 	newest := m.newest.Load()
 	m.run = slices.DeleteFunc(m.run, func(f miss) bool { return f.start <= newest })
-	if start > newest {
-		if len(m.run) == 0 {
-			m.beside = p.tally(m)
-		}
-		if len(m.run) == maxRun {
-			m.run = slices.Delete(m.run, 0, 1)
-		}
-		m.run = append(m.run, miss{start, deadline})
+	if start <= newest {
+		return
 	}
-	return len(m.run)
+	if len(m.run) == 0 {
+		m.beside, m.runGood = p.tally(m), m.goodSoFar()
+	}
+	if len(m.run) == maxRun {
+		m.run = slices.Delete(m.run, 0, 1)
+	}
+	m.run = append(m.run, miss{start, deadline})
+}
+
+// missed describes a run.
+func missed(run []miss) string {
+	deadlines := 0
+	for _, f := range run {
+		if f.deadline {
+			deadlines++
+		}
+	}
+	switch deadlines {
+	case 0:
+		return fmt.Sprintf("%d failures", len(run))
+	case len(run):
+		return fmt.Sprintf("%d calls past their deadline", len(run))
+	}
+	return fmt.Sprintf("%d failures and %d calls past their deadline", len(run)-deadlines, deadlines)
 }
 
 // alphaRun is how improbable a run of failures must be. A run may end with every call, so
 // it is smaller than alpha: with it, some thousandth of a false ejection is expected in ten
-// million calls, at any failure rate that all share.
-const alphaRun = 2e-10
+// million calls, at any failure rate that all share. A deadline that passes costs its
+// caller more, so less evidence will do.
+const (
+	alphaRun         = 2e-10
+	alphaDeadlineRun = 1e-6
+)
 
-// isImprobable reports whether k failures in a row of one member are no chance, given how
-// the others fare at the same time: a run of k has probability r^k where each call fails
-// with probability r. r is that of the others over Ejection.Window, or, if they have
-// fared worse since the run began, that. Where nobody else is called, any run will do,
-// but not one of deadlines: a caller in a hurry is no evidence by itself.
-func (p *Pool[T]) isImprobable(m *member[T], k int, now time.Duration) bool {
-	if open := m.answered.Load(); float64(k) <= p.cfg.Ejection.Tolerance*float64(int64(k)+open) {
+// isTelling reports whether the member's run of failures is no chance, given how the others
+// fare at the same time: a run of k has probability r^k where each call fails with
+// probability r. r is that of the others over Ejection.Window, or, if they have fared worse
+// since the run began, that. Calls from before the run that have ended well since it began
+// are counted beside it: a server that refuses what is beyond its places goes on with what
+// it holds. Where nobody else is called, any run of Ejection.Consecutive will do.
+func (p *Pool[T]) isTelling(m *member[T], now time.Duration) bool {
+	k := float64(len(m.run))
+	if k <= p.cfg.Ejection.Tolerance*(k+float64(m.answered.Load())) {
 		return false // next to nothing beside the calls that it is answering
 	}
-	good, bad := p.since(m, m.beside)
-	if slices.ContainsFunc(m.run, func(f miss) bool { return f.deadline }) && good < float64(k) {
+	if m.run[len(m.run)-1].deadline || m.run[0].deadline {
+		return p.isHung(m, now)
+	}
+	if len(m.run) < p.cfg.Ejection.Consecutive {
 		return false
 	}
-	longGood, longBad := p.others(m, now)
-	if longBad == 0 && bad == 0 {
-		return true
+	rate, _ := p.rateBeside(m, now)
+	return rate == 0 || outlier.LnBinomialTail(k, k+p.ownSince(m), rate) < math.Log(alphaRun)
+}
+
+// isHung is isTelling for deadlines that passed. A caller in a hurry is no evidence by
+// itself: the others must have answered as many calls, and their rate is taken for higher
+// than it was seen.
+func (p *Pool[T]) isHung(m *member[T], now time.Duration) bool {
+	k := float64(len(m.run))
+	rate, calls := p.rateBeside(m, now)
+	if good, _ := p.since(m, m.beside); k < 2 || good < k {
+		return false
 	}
-	rate := 0.0
+	return outlier.LnBinomialTail(k, k+p.ownSince(m), rate+1/calls) < math.Log(alphaDeadlineRun)
+}
+
+// ownSince is how many of the member's own calls have ended well since its run began.
+func (p *Pool[T]) ownSince(m *member[T]) float64 {
+	good := m.goodSoFar()
+	return float64(good - min(m.runGood, good))
+}
+
+// rateBeside is the failure rate that the member's run is compared with, and the number of
+// calls that it was seen in.
+func (p *Pool[T]) rateBeside(m *member[T], now time.Duration) (rate, calls float64) {
+	good, bad := p.since(m, m.beside)
+	longGood, longBad := p.others(m, now)
+	calls = max(longGood+longBad, good+bad)
 	if longBad > 0 {
 		rate = longBad / (longGood + longBad)
 	}
 	if bad > 0 && outlier.LnBinomialTail(bad, good+bad, rate) < math.Log(1e-3) {
 		rate = max(rate, bad/(good+bad))
 	}
-	return float64(k)*math.Log(rate) < math.Log(alphaRun)
+	return rate, calls
 }
 
 // alpha is the probability, under the hypothesis of equal failure rates, below which a

@@ -139,6 +139,7 @@ type record struct {
 	trialAt  time.Duration // phaseTried: when it began
 	run      []miss        // the latest failures in a row, at most maxRun
 	beside   tally         // how the others stood when the run began
+	runGood  uint64        // its own successes then
 	rate     float64       // when it was ejected: the share of its calls that failed
 	others   tally         // and how the others stood
 	window   window.Window

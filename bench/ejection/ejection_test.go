@@ -56,8 +56,8 @@ func TestFailingBackendsAreFoundAndHealthyOnesAreNot(t *testing.T) {
 		in    time.Duration
 	}{
 		{2, 1, 1, 9, 200 * time.Millisecond},
-		{5, 2, 1, 9, 200 * time.Millisecond},
-		{50, 25, 1, 9, 300 * time.Millisecond},
+		{5, 2, 1, 20, 300 * time.Millisecond},
+		{50, 25, 1, 40, 500 * time.Millisecond},
 		{2, 1, 0.5, 200, 3 * time.Second},
 		{10, 5, 0.5, 200, 3 * time.Second},
 		{2, 1, 0.1, 1500, 15 * time.Second},
