@@ -19,8 +19,11 @@ func (p *Pool[T]) changed(m *member[T], now time.Duration) {
 		m.tier.count[m.counted]--
 		m.tier.count[class]++
 		m.counted = class
+		if class == classSound {
+			m.trust()
+		}
 	}
-	p.use(m, m.usable() && (p.mode.all || m.sound()), p.mode.panics, now)
+	p.use(m, p.mode.uses(m.class()), p.mode.panics, now)
 	if m.triable() && !m.queued {
 		m.queued = true
 		p.trials = append(p.trials, m)
@@ -39,11 +42,32 @@ func (p *Pool[T]) use(m *member[T], used, panicked bool, now time.Duration) {
 	if used == m.used {
 		return
 	}
-	if m.used && m.down && panicked {
+	if m.used && m.down && panicked && !m.doubted {
 		m.servedTo = now
 	}
 	m.used = used
 	m.bar(!used)
+	if m.trust(); used && m.class() != classSound && m.class() != classPaused {
+		m.doubt()
+	}
+}
+
+// waryShare is the part of its weight that a member gets while it is in rotation in spite
+// of what is held against it: health checks that are not believed, an ejection that the
+// cap does not allow. The first call that ends well there gives it its full share.
+const waryShare = 0.1
+
+// doubt makes a member one that has to prove itself.
+func (m *member[T]) doubt() {
+	m.doubted = true
+	m.also.Or(alsoJudge)
+}
+
+// trust ends that.
+func (m *member[T]) trust() {
+	if m.doubted = false; m.phase != phaseTried {
+		m.also.And(^alsoJudge)
+	}
 }
 
 // setAlarm makes the pool look at a member again when its next change by time is due.
@@ -55,22 +79,6 @@ func (p *Pool[T]) setAlarm(m *member[T], now time.Duration) {
 	if m.alarm = at; at != 0 {
 		p.alarms.push(uint64(at), m)
 	}
-}
-
-// wake makes the changes of a member that are due by time.
-func (p *Pool[T]) wake(m *member[T], now time.Duration) {
-	switch at := m.nextAlarm(now); {
-	case m.removed:
-		p.forgetUnbound(m, now)
-	case m.phase != phaseIn && at != 0 && now >= at:
-		m.phase = phaseOffered
-		m.newEra(now)
-		p.changed(m, now)
-	case m.ramp.climb(&p.cfg.SlowStart, now, m.evidence()):
-		p.changed(m, now)
-	}
-	m.alarm = 0
-	p.setAlarm(m, now)
 }
 
 // forgetUnbound forgets a removed backend that nothing binds any more.
@@ -89,8 +97,24 @@ func (p *Pool[T]) tierOf(number int) *tier {
 	return p.tiers[i]
 }
 
-// usable is how many members of the tier the pool may use.
-func (t *tier) usable() int { return t.count[classDown] + t.count[classOut] + t.count[classSound] }
+// uses reports whether members of a class are in rotation.
+func (m mode) uses(c class) bool {
+	switch c {
+	case classSound:
+		return true
+	case classPaused:
+		return m.busy || m.all
+	case classDown, classOut, classUnchecked:
+		return m.all
+	}
+	return false
+}
+
+// usable is how many members of the tier count for its limits: those that the pool may use
+// and that are no newcomers to health checks.
+func (t *tier) usable() int {
+	return t.count[classDown] + t.count[classOut] + t.count[classPaused] + t.count[classSound]
+}
 
 // soundMembers is how many members of all tiers nothing is held against.
 func (p *Pool[T]) soundMembers() (n int) {
@@ -104,18 +128,19 @@ func (p *Pool[T]) soundMembers() (n int) {
 // believed when in every tier they have taken more than Config.PanicShare of the members
 // that are usable; while one tier is better off, it carries the calls.
 func (p *Pool[T]) modeNow() (m mode) {
-	usable, down, sound := 0, 0, p.soundMembers()
+	usable, down, paused, sound := 0, 0, 0, p.soundMembers()
 	m.panics = true
 	for _, t := range p.tiers {
 		u, d := t.usable(), t.count[classDown]
-		usable, down = usable+u, down+d
+		usable, down, paused = usable+u+t.count[classUnchecked], down+d, paused+t.count[classPaused]
 		m.over += max(t.count[classOut]-p.mayEject(t, sound), 0)
 		if u > 0 && d < u && float64(d) <= p.cfg.PanicShare*float64(u) {
 			m.panics = false
 		}
 	}
 	m.panics = m.panics && down > 0
-	m.all = m.panics || usable > 0 && sound == 0 && m.over == 0
+	m.busy = sound == 0 && paused > 0
+	m.all = m.panics || usable > 0 && sound+paused == 0 && m.over == 0
 	return m
 }
 

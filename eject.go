@@ -64,7 +64,9 @@ func (p *Pool[T]) eject(m *member[T], now time.Duration, rate float64, reason er
 	without.count[m.counted]--
 	without.count[classOut]++
 	if without.count[classOut] > p.mayEject(&without, sound) {
-		return false
+		was := m.doubted
+		m.doubt() // it stays, with few calls
+		return !was
 	}
 	p.takeOut(m, now, reason)
 	m.rate, m.others = rate, p.tally(m)

@@ -2,7 +2,11 @@ package evenkeel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel/internal/draw"
 )
 
 // The end of a lease, wherever more than counting down is to be done.
@@ -39,6 +43,10 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 	case OutcomeUnreported:
 		m.released.Add(1)
 		m.uncount()
+	case OutcomeOverloaded: // it stays on the books: see busy
+		m.other.Add(1)
+		p.busy(m, n, err)
+		return
 	case OutcomeFailure: // whether it stays on the books: see note
 		m.also.Or(alsoOrder) // before it is over: see Lease.Done
 		m.other.Add(1)
@@ -86,6 +94,35 @@ func (p *Pool[T]) note(m *member[T], start uint64, outcome Outcome, err error) {
 	if len(m.run) == 0 || m.run[len(m.run)-1].start <= m.newest.Load() {
 		m.forgetRun()
 	}
+}
+
+// maxPause bounds what Retry-After can ask for.
+const maxPause = 30 * time.Second
+
+// busy is the end of a call that was refused because the backend is busy.
+func (p *Pool[T]) busy(m *member[T], start uint64, err error) {
+	p.mu.Lock()
+	now := p.elapsed()
+	m.lastErr, m.failedAt = orOutcome(err, OutcomeOverloaded), now
+	p.hold(m, now)
+	changed := m.phase == phaseTried && start == m.trial
+	if changed {
+		p.letIn(m, now) // it is alive
+	}
+	var b *BusyError
+	if errors.As(err, &b) && b.RetryAfter > 0 {
+		pause := min(b.RetryAfter, maxPause)
+		pause -= time.Duration(float64(pause) * 0.1 * draw.Unit(p.chance.Uint64()))
+		m.pausedTo = max(m.pausedTo, later(now, pause))
+		changed = true
+	}
+	if changed {
+		p.changed(m, now)
+		p.settle(now)
+	}
+	p.mu.Unlock()
+	p.serveAfter(m)
+	p.deliver()
 }
 
 func orOutcome(err error, outcome Outcome) error {

@@ -140,5 +140,6 @@ var (
 	errNoPool     = fmt.Errorf("%w: the balancer has no pool; make it with New and the pool that NewPool returned", ErrBadConfig)
 	errNoPolicy   = fmt.Errorf("%w: the balancer has no policy", ErrBadConfig)
 	errZeroPool   = fmt.Errorf("%w: the pool was not made by NewPool", ErrBadConfig)
+	errUnchecked  = errors.New("no health check has found it up yet")
 	errNilDo      = fmt.Errorf("%w: Do needs a balancer and a function", ErrBadConfig)
 )

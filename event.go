@@ -40,10 +40,19 @@ func (p *Pool[T]) noteState(m *member[T], now time.Duration) {
 		return
 	}
 	e := Event{Kind: EventState, Backend: m.identity.backend, From: from, To: to, Cause: m.why()}
-	if to == StateEjectedByOutcome {
-		e.Until = p.start.Add(m.until)
-	}
+	e.Until = p.untilOf(m)
 	p.queueEvent(e, now)
+}
+
+// untilOf is when a member's state ends by itself, zero if it does not.
+func (p *Pool[T]) untilOf(m *member[T]) (until time.Time) {
+	switch m.state() {
+	case StateEjectedByOutcome:
+		until = p.start.Add(m.until)
+	case StatePaused:
+		until = p.start.Add(m.pausedTo)
+	}
+	return until
 }
 
 // queueEvent keeps an event until deliver gives it to the observers. What NewPool makes

@@ -56,7 +56,7 @@ func TestEventsTellEveryChange(t *testing.T) {
 	require.NoError(t, pool.SetWeight("B", 0))
 	require.NoError(t, pool.Replace("A", "C"))
 	assert.Equal(t, []string{
-		"B: active -> ejected by hand", "B: ejected by hand -> active", "B: active -> ejected by health",
+		"B: active -> ejected by hand", "B: ejected by hand -> slow start", "B: slow start -> ejected by health",
 		"B: ejected by health -> drained", "B: drained -> removed", "C: removed -> slow start",
 	}, log.take())
 }
@@ -74,8 +74,8 @@ func TestF166HookReenters(t *testing.T) {
 		}
 	}}, "A", "B")
 	require.NoError(t, pool.Eject("A"))
-	assert.Equal(t, []string{"A: active -> ejected by hand", "A: ejected by hand -> active"}, log.take())
-	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
+	assert.Equal(t, []string{"A: active -> ejected by hand", "A: ejected by hand -> slow start"}, log.take())
+	assert.Equal(t, evenkeel.StateSlowStart, stats(pool, "A").State)
 }
 
 // A pick never runs the hook: what it notices is told by a later call.
@@ -121,5 +121,5 @@ func TestEventsInOrder(t *testing.T) {
 	wg.Wait()
 	for range pool.All() { // tells what is left
 	}
-	assert.Equal(t, evenkeel.StateActive, last)
+	assert.Equal(t, evenkeel.StateSlowStart, last)
 }

@@ -21,6 +21,10 @@ func (p *Pool[T]) judge(m *member[T], start uint64, outcome Outcome, now time.Du
 		p.verdict(m, outcome, now)
 		return true
 	}
+	if m.doubted && outcome == OutcomeSuccess && start > m.era.Load() {
+		m.trust()
+		return true
+	}
 	if m.phase != phaseIn || start <= m.era.Load() || cfg.Off || outcome != OutcomeFailure && outcome != OutcomeDeadline {
 		return false // begun before it was ejected or came back: of another time
 	}

@@ -33,7 +33,7 @@ func (p *places) serve(b string, at time.Duration) (time.Duration, error) {
 	held := slices.DeleteFunc(p.ends[b], func(end time.Duration) bool { return end <= at })
 	if len(held) >= p.most {
 		p.ends[b] = held
-		return 100 * time.Microsecond, errFull
+		return time.Millisecond, errFull
 	}
 	p.ends[b] = append(held, at+p.work)
 	return p.work, nil
@@ -289,8 +289,11 @@ func TestF184NoNewcomersAfterAPanic(t *testing.T) {
 	for _, b := range names(4)[:3] {
 		require.NoError(t, pool.SetHealth(b, errBroken))
 	}
-	c.Advance(time.Minute)
+	closedLoop(t, c, comparing(t, pool, 3)["p2c"], 8, time.Minute, func(string, time.Duration) (time.Duration, error) {
+		return 10 * time.Millisecond, nil
+	})
 	for _, b := range names(4)[:3] {
+		assert.InDelta(t, 1, stats(pool, b).Share, 1e-9, "%s answers: it is used whole", b)
 		require.NoError(t, pool.SetHealth(b, nil))
 		c.Advance(time.Second)
 	}

@@ -13,10 +13,12 @@ import (
 func (m *member[T]) usable() bool { return !m.removed && !m.byHand && m.weight > 0 }
 
 // sound reports whether nothing is held against the member.
-func (m *member[T]) sound() bool { return m.usable() && !m.down && m.phase == phaseIn }
+func (m *member[T]) sound() bool { return m.class() == classSound }
 
 // triable reports whether the next lease may be the member's trial.
-func (m *member[T]) triable() bool { return m.usable() && !m.down && m.phase == phaseOffered }
+func (m *member[T]) triable() bool {
+	return m.usable() && !m.unchecked && !m.down && m.phase == phaseOffered
+}
 
 // ejected reports whether an ejection by outcome lasts at that time.
 func (m *member[T]) ejected(now time.Duration) bool { return m.phase == phaseOut && now < m.until }
@@ -31,10 +33,14 @@ func (m *member[T]) class() class {
 		return classByHand
 	case m.weight == 0:
 		return classDrained
+	case m.unchecked:
+		return classUnchecked
 	case m.down:
 		return classDown
 	case m.phase != phaseIn:
 		return classOut
+	case m.pausedTo > 0:
+		return classPaused
 	}
 	return classSound
 }
@@ -48,8 +54,10 @@ func (m *member[T]) state() State {
 		return StateEjectedByHand
 	case classDrained:
 		return StateDrained
-	case classDown:
+	case classDown, classUnchecked:
 		return StateEjectedByHealth
+	case classPaused:
+		return StatePaused
 	case classOut:
 		if m.phase == phaseOut {
 			return StateEjectedByOutcome
@@ -72,7 +80,12 @@ func (m *member[T]) servedDown(now time.Duration) bool {
 func (m *member[T]) why() error {
 	switch m.state() {
 	case StateEjectedByHealth:
+		if m.unchecked {
+			return errUnchecked
+		}
 		return m.downErr
+	case StatePaused:
+		return m.lastErr
 	case StateEjectedByOutcome, StateOnTrial:
 		return m.reason
 	}
@@ -154,6 +167,9 @@ func (m *member[T]) nextAlarm(now time.Duration) time.Duration {
 	case phaseTried:
 		return later(m.trialAt, m.pool.cfg.Ejection.TrialTimeout)
 	case phaseIn:
+		if m.pausedTo > 0 {
+			return m.pausedTo
+		}
 		if m.ramp.climbing() && m.usable() {
 			return m.ramp.nextLook(&m.pool.cfg.SlowStart, now)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -179,6 +180,9 @@ func (p *Pool[T]) add(list []Member[T], now time.Duration) {
 	} else if fresh = slices.DeleteFunc(fresh, func(m *member[T]) bool { return !stayed[m.tier] }); len(fresh) > 0 {
 		p.rampFounders(now)
 		p.startSlowly(now, fresh...)
+		for _, m := range fresh {
+			m.unchecked = p.checkers > 0
+		}
 	}
 	p.membership++
 	for _, m := range p.members {
@@ -352,18 +356,21 @@ func (p *Pool[T]) Eject(b T) error {
 }
 
 // Restore brings a backend back at once, whether it was ejected by hand, by outcomes or
-// by health checks (until the next check says otherwise), with its record wiped clean.
-// Restoring one that is in is harmless. The error matches ErrUnknownBackend.
+// by health checks (until the next check says otherwise), or has asked for a pause, with
+// its record wiped clean. If it was out it starts slowly, like any that is back. Restoring
+// one that is in is harmless. The error matches ErrUnknownBackend.
 func (p *Pool[T]) Restore(b T) error {
 	return p.changeOne(b, true, func(m *member[T], now time.Duration) bool {
 		if m.state() == StateActive {
 			return false
 		}
-		m.byHand, m.down, m.downErr = false, false, nil
+		m.byHand, m.down, m.unchecked, m.downErr, m.pausedTo = false, false, false, nil, 0
 		m.wipe()
 		m.also.And(^alsoJudge)
 		m.newEra(now)
-		m.ramp.end()
+		if m.ramp.end(); !m.used {
+			p.startSlowly(now, m)
+		}
 		return true
 	})
 }
@@ -375,8 +382,13 @@ func (p *Pool[T]) Restore(b T) error {
 // package health. The error matches ErrUnknownBackend.
 func (p *Pool[T]) SetHealth(b T, down error) error {
 	return p.changeOne(b, true, func(m *member[T], now time.Duration) bool {
-		was := m.down
+		was := m.down || m.unchecked
 		m.down, m.downErr = down != nil, down
+		if m.unchecked {
+			m.unchecked = false
+			p.startSlowly(now, m)
+			return true
+		}
 		switch {
 		case m.down == was:
 			return false
@@ -388,5 +400,31 @@ func (p *Pool[T]) SetHealth(b T, down error) error {
 			p.startSlowly(now, m)
 		}
 		return true
+	})
+}
+
+// AwaitChecks says that health checks run: from now on a backend that joins a pool in use
+// gets no calls before SetHealth has found it up, until stop is called. A pool whose
+// members are all new does not wait. Several checkers may say so. stop may be called more
+// than once.
+func (p *Pool[T]) AwaitChecks() (stop func()) {
+	_ = p.change(func(time.Duration) error {
+		p.checkers++
+		return nil
+	})
+	return sync.OnceFunc(func() {
+		_ = p.change(func(now time.Duration) error {
+			if p.checkers--; p.checkers > 0 {
+				return nil
+			}
+			for _, m := range p.index {
+				if m.unchecked {
+					m.unchecked = false
+					p.changed(m, now)
+				}
+			}
+			p.settle(now)
+			return nil
+		})
 	})
 }

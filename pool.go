@@ -48,6 +48,7 @@ type Pool[T comparable] struct {
 	trials     []*member[T] // offered, oldest first; may hold some that are no more
 	owing      alarms[T]    // those with failed calls on their books, by the value of ends that pays
 	mode       mode
+	checkers   int           // health checkers that are at work
 	membership uint64        // counts the changes of members
 	reviewAt   time.Duration // when ejections may be reviewed again
 	pending    int           // changes that the snapshot does not show
@@ -78,6 +79,9 @@ type standing struct {
 	tier      *tier
 	removed   bool
 	removedAt time.Duration
+	pausedTo  time.Duration // 0: it is not paused
+	unchecked bool          // new: health checks have not found it up yet
+	doubted   bool          // in rotation in spite of what is held against it, until a call ends well
 	byHand    bool          // ejected by hand
 	down      bool          // ejected by health checks
 	downErr   error         // what the last check said
@@ -96,12 +100,14 @@ type standing struct {
 type class uint8
 
 const (
-	classGone    class = iota // no member
-	classByHand               // ejected by hand
-	classDrained              // weight 0
-	classDown                 // ejected by health checks
-	classOut                  // ejected by outcome
-	classSound                // nothing is held against it
+	classGone      class = iota // no member
+	classByHand                 // ejected by hand
+	classDrained                // weight 0
+	classDown                   // ejected by health checks
+	classOut                    // ejected by outcome
+	classPaused                 // asked not to be called for a while
+	classUnchecked              // new, and not found up by a health check yet
+	classSound                  // nothing is held against it
 	classes
 )
 
@@ -115,6 +121,7 @@ type tier struct {
 type mode struct {
 	panics bool // health checks took too many: they are not believed
 	all    bool // every usable member is in rotation
+	busy   bool // paused members are in rotation: all that are well ask for a pause
 	over   int  // members ejected by outcome beyond what Ejection.MaxEjected allows
 }
 

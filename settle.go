@@ -57,6 +57,28 @@ func (p *Pool[T]) catchUp(now time.Duration, publish bool) {
 	p.settleOr(now, publish)
 }
 
+// wake makes the changes of a member that are due by time.
+func (p *Pool[T]) wake(m *member[T], now time.Duration) {
+	switch at := m.nextAlarm(now); {
+	case m.removed:
+		p.forgetUnbound(m, now)
+	case m.phase == phaseTried && at != 0 && now >= at:
+		p.letIn(m, now) // no failure for so long: a long call that goes well
+		p.changed(m, now)
+	case m.phase == phaseOut && now >= at:
+		m.phase = phaseOffered
+		m.newEra(now)
+		p.changed(m, now)
+	case m.pausedTo > 0 && now >= m.pausedTo:
+		m.pausedTo = 0
+		p.changed(m, now)
+	case m.ramp.climb(&p.cfg.SlowStart, now, m.evidence()):
+		p.changed(m, now)
+	}
+	m.alarm = 0
+	p.setAlarm(m, now)
+}
+
 // refresh publishes at once.
 func (p *Pool[T]) refresh() {
 	p.mu.Lock()

@@ -29,7 +29,7 @@ func (p *Pool[T]) publish(now time.Duration, mode mode) {
 				continue
 			}
 			weight += m.weight
-			p.use(m, m.usable() && (mode.all || m.sound() || spared[m]), was.panics, now)
+			p.use(m, mode.uses(m.class()) || spared[m], was.panics, now)
 			if m.used {
 				g.in = append(g.in, m)
 			}
@@ -60,7 +60,7 @@ func (p *Pool[T]) none() *NoBackendsError {
 	for _, t := range p.tiers {
 		e.EjectedByHand += t.count[classByHand]
 		e.Drained += t.count[classDrained]
-		e.Ejected += t.usable()
+		e.Ejected += t.usable() + t.count[classUnchecked]
 	}
 	return e
 }
@@ -100,14 +100,19 @@ func (g *group[T]) weigh(bySignal bool) {
 	var weight, ramped float64
 	for i, m := range g.in {
 		g.slots[i], g.who[i] = m.slot, &m.identity
-		weight += m.weight
-		ramped += m.weight * m.ramp.share()
+		if !m.doubted {
+			weight += m.weight
+			ramped += m.weight * m.ramp.share()
+		}
 	}
 	raise := lift(weight, ramped)
 	weights := make([]float64, n)
 	for i, m := range g.in {
 		own := m.ramp.share()
 		m.allowed = own + (1-own)*raise
+		if m.doubted {
+			m.allowed = waryShare
+		}
 		weights[i] = m.share()
 	}
 	g.setWeights(weights)

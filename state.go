@@ -15,9 +15,10 @@ const (
 	StateEjectedByHealth               // out until a health check finds it up
 	StateEjectedByHand                 // out until Restore
 	StateDrained                       // its weight is 0
+	StatePaused                        // it asked not to be called for a while (BusyError)
 )
 
-var stateNames = [...]string{"removed", "active", "slow start", "on trial", "ejected by outcome", "ejected by health", "ejected by hand", "drained"}
+var stateNames = [...]string{"removed", "active", "slow start", "on trial", "ejected by outcome", "ejected by health", "ejected by hand", "drained", "paused"}
 
 // String names the state.
 func (s State) String() string { return nameOf(stateNames[:], int(s), "State") }
@@ -48,7 +49,7 @@ type Event struct {
 	Backend any       // EventState: which one, of the pool's type; else nil
 	From    State     // EventState only, like the next two
 	To      State
-	Until   time.Time // StateEjectedByOutcome: when its time is up; else zero
+	Until   time.Time // StateEjectedByOutcome, StatePaused: when its time is up; else zero
 	Cause   error     // of an ejection by outcome or health, or of the source's trouble; else nil
 	Text    string    // EventSource: the news in words
 }
@@ -68,7 +69,7 @@ type Stats struct {
 	Successes  uint64    // of them, ended well
 	Failures   uint64    // of them, failed or past their deadline
 	Ejections  int       // ejections by outcome, ever
-	Until      time.Time // StateEjectedByOutcome: when its time is up; else zero
+	Until      time.Time // StateEjectedByOutcome, StatePaused: when its time is up; else zero
 	Cause      error     // of an ejection by outcome or health: the counts and the last error; else nil
 	LastError  error     // of the last failure, nil if there was none
 	BadSignals uint64    // values of SetLoad's signal that were negative or NaN

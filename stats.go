@@ -81,9 +81,7 @@ func (p *Pool[T]) statsOf(m *member[T]) Stats {
 		Cause: m.why(), LastError: m.lastErr,
 		BadSignals: m.badSignal.Load(), Reports: m.reports.Load(), BadReports: m.badReports.Load(),
 	}
-	if s.State == StateEjectedByOutcome {
-		s.Until = p.start.Add(m.until)
-	}
+	s.Until = p.untilOf(m)
 	if r, at, ok := m.report(); ok {
 		s.Report, s.ReportedAt = r, p.start.Add(at)
 	}

@@ -48,6 +48,10 @@ func Start[T comparable](pool *evenkeel.Pool[T], probe Probe[T], cfg Config) (*C
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	awaited := func() {}
+	if !cfg.TrustNewcomers {
+		awaited = pool.AwaitChecks()
+	}
 	c := &Checker{stop: stop, over: make(chan struct{})}
 	seed := cfg.Seed
 	if seed == 0 {
@@ -64,6 +68,7 @@ func Start[T comparable](pool *evenkeel.Pool[T], probe Probe[T], cfg Config) (*C
 		defer finish()
 		l.run()
 		l.drain(&c.left)
+		awaited()
 	}()
 	return c, nil
 }

@@ -37,6 +37,10 @@ type Config struct {
 	// toward Timeout nor as a failure. 0: 32.
 	MaxProbes int
 
+	// TrustNewcomers lets a backend that joins the pool get calls before its first
+	// probe has passed. Otherwise it waits for that, unless all members are new.
+	TrustNewcomers bool
+
 	// OnResult is called after every probe: one call at a time, in order, outside
 	// any lock. While OnResult runs no probe's end is noticed, so OnResult should
 	// return soon. nil: nothing is called.

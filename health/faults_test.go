@@ -723,3 +723,38 @@ func TestVerdictsFollowTheModel(t *testing.T) {
 		assert.Greater(t, n, 10_000)
 	})
 }
+
+// F186: a backend that joins a pool in use gets no call before a probe has passed.
+func TestF186NewcomersWaitForTheirFirstProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, trusted := range []bool{false, true} {
+			pool, servers := newPool(t, evenkeel.Config{}, "a", "b"), newFleet()
+			servers.set("c", errRefused)
+			cfg := steady
+			cfg.TrustNewcomers = trusted
+			checker := start(t, pool, servers.probe, cfg)
+			time.Sleep(30 * time.Second)
+			require.NoError(t, pool.Replace("a", "b", "c"))
+			lb := sqf.New(pool)
+			calls := 0
+			for range 200 {
+				lease, err := lb.Lease(t.Context())
+				require.NoError(t, err)
+				if lease.Backend() == "c" {
+					calls++
+				}
+				lease.Done(nil)
+				time.Sleep(5 * time.Millisecond)
+			}
+			if trusted {
+				assert.Positive(t, calls)
+			} else {
+				assert.Zero(t, calls)
+				servers.set("c", nil)
+				time.Sleep(2 * time.Second)
+				assert.Equal(t, evenkeel.StateSlowStart, state(pool, "c"))
+			}
+			require.NoError(t, checker.Close())
+		}
+	})
+}

@@ -224,8 +224,9 @@ func (l *loop[T]) judge(t *target[T], took time.Duration, err error) {
 	switch {
 	case t.down && err != nil:
 		l.report(t, err)
-	case changed:
+	case changed, !t.checked && !t.down && err == nil:
 		l.report(t, nil)
+		t.checked = true
 	}
 	if l.cfg.OnResult != nil && l.ctx.Err() == nil {
 		l.cfg.OnResult(Result{

@@ -38,7 +38,8 @@ const (
 // verdict is what a backend's probes have led to. The zero verdict is up.
 type verdict struct {
 	down         bool
-	passed, lost int // in a row; one of them is 0
+	checked      bool // a probe has passed, and the pool knows
+	passed, lost int  // in a row; one of them is 0
 }
 
 // count adds a probe and reports whether the verdict has changed.
