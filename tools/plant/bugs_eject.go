@@ -1,0 +1,137 @@
+package main
+
+// ejectBugs break the rules by which outcomes and health checks take backends out and
+// let them back in, slow start, and the penalty for failed calls.
+var ejectBugs = []bug{
+	// Ejection by outcome.
+	{
+		name: "one failure too many is needed to eject", file: "eject.go",
+		old: "n >= cfg.Consecutive {", new: "n > cfg.Consecutive {", tests: core,
+	},
+	{
+		name: "a success does not end a run of failures", file: "member.go",
+		old: "newest := m.newest.Load()", new: "newest := m.era.Load()", tests: core,
+	},
+	{
+		name: "the cap is tested before the ejection it would make", file: "eject.go",
+		old: "\twithout.count[classOut]++\n", new: "", tests: core,
+	},
+	{
+		name: "the last usable backend is ejected", file: "eject.go",
+		old: " || sound == 0 {", new: " {", tests: core,
+	},
+	{
+		name: "outcomes from before an ejection count after it", file: "eject.go",
+		old: "m.phase != phaseIn || start <= m.era.Load() ||", new: "m.phase != phaseIn ||", tests: core,
+	},
+	{
+		name: "successes from before an ejection count after it", file: "end.go",
+		old: "if n <= m.era.Load() {", new: "if false {", tests: core,
+	},
+	{
+		name: "ends of calls from before an ejection are taken for simple ones", file: "member.go",
+		old: "m.also.Or(alsoOld)", new: "_ = alsoOld", tests: core,
+	},
+	{
+		name: "the successes since a return hide a relapse", file: "member.go",
+		old: "m.window.Reset(now, m.goodSoFar())", new: "m.window.Reset(now, 0)", tests: core,
+	},
+	{
+		name: "a trial without a verdict is never given back", file: "member.go",
+		old: "return later(m.trialAt, m.pool.cfg.Ejection.TrialTimeout)", new: "return 0", tests: core,
+	},
+	{
+		name: "a trial that was cancelled locks the backend out", file: "eject.go",
+		old: "m.phase = phaseOffered // it said nothing", new: "return false // it said nothing", tests: core,
+	},
+	{
+		name: "every lease is a trial", file: "place.go",
+		old: "m.phase, m.trial, m.trialAt = phaseTried, m.full(start), now", new: "m.trial, m.trialAt = m.full(start), now", tests: core,
+	},
+	{
+		name: "a relapse is not ejected for longer", file: "eject.go",
+		old: "m.level = min(m.level+1, top)", new: "m.level = 1", tests: core,
+	},
+	{
+		name: "a backend is compared with itself too", file: "eject.go",
+		old: "p.overall.good - m.part[0], p.overall.bad - m.part[1]", new: "p.overall.good, p.overall.bad", tests: core,
+	},
+	{
+		name: "a failure rate is judged without a look at the others", file: "eject.go",
+		old: "if outlier.LnFisherTail(bad, good+bad, othersBad, othersGood+othersBad) > lnAlpha {", new: "if false {", tests: core,
+	},
+	{
+		name: "the caller's cancellation is a failure", file: "outcome.go",
+		old: "return OutcomeNeutral\n", new: "return OutcomeFailure\n", tests: core,
+	},
+
+	// Health checks.
+	{
+		name: "health checks that took too many are still believed", file: "change.go",
+		old: "m.all = m.panics || usable", new: "m.all = usable", tests: core,
+	},
+	{
+		name: "one tier whose health checks took too many is not believed anywhere", file: "change.go",
+		old: "\t\t\tm.panics = false\n", new: "\t\t\tm.panics = m.panics && len(p.tiers) > 1\n", tests: core,
+	},
+	{
+		name: "who took calls although it was found down starts slowly", file: "members.go",
+		old: "case !m.servedDown(now):", new: "default:", tests: core,
+	},
+
+	// Slow start.
+	{
+		name: "slow start goes by the clock alone", file: "ramp.go",
+		old: "evidence < r.from+need", new: "evidence < r.from+0*need", tests: core,
+	},
+	{
+		name: "slow start goes by successes alone", file: "ramp.go",
+		old: "now-r.since < stepTime(cfg) || evidence", new: "evidence", tests: core,
+	},
+	{
+		name: "when all are new all are held back", file: "members.go",
+		old: "if old == 0 {\n", new: "if old < 0 {\n", tests: core,
+	},
+	{
+		name: "who founded the pool a moment ago is settled", file: "members.go",
+		old: "\t\tp.rampFounders(now)\n", new: "", tests: core,
+	},
+	{
+		name: "the few who are settled carry what the many newcomers do not", file: "ramp.go",
+		old: "missing > 0 {", new: "missing > weight {", tests: core,
+	},
+
+	// The penalty.
+	{
+		name: "a backend that fails looks idle", file: "penalty.go",
+		old: "if !m.used || p.snap", new: "if true || p.snap", tests: core,
+	},
+	{
+		name: "penalties last for ever", file: "penalty.go",
+		old: "penaltyLife); at <= now {", new: "penaltyLife); at < 0 {", tests: core,
+	},
+	{
+		name: "penalties pile up without bound", file: "penalty.go",
+		old: "float64(m.penalty.Load()) > p.busiestOther(m)*m.share() {", new: "false {", tests: core,
+	},
+	{
+		name: "penalties are never paid", file: "penalty.go",
+		old: "due.m.letGo() &&", new: "false &&", tests: core,
+	},
+	{
+		name: "one end pays for a penalty that has ended and for one that has not", file: "penalty.go",
+		old: "if due.at == due.m.payAt && due.m.letGo()", new: "if due.m.letGo()", tests: core,
+	},
+	{
+		name: "one call of the others pays for a failure, however many the others are", file: "snapshot.go",
+		old: "max(math.Round((total-own)/own), 1)", new: "max(math.Round(0*(total-own)/own), 1)", tests: core,
+	},
+	{
+		name: "failed calls pay for failed calls", file: "end.go",
+		old: "if outcome != OutcomeNeutral && outcome != OutcomeFailure {", new: "if outcome != OutcomeNeutral {", tests: core,
+	},
+	{
+		name: "a penalty outlasts the ejection", file: "eject.go",
+		old: "\tp.forgive(m)\n", new: "", tests: core,
+	},
+}
