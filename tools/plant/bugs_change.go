@@ -80,8 +80,8 @@ var changeBugs = []bug{
 		old: "if was.panics != mode.panics {", new: "if false {", tests: core,
 	},
 	{
-		name: "events wait for a call that does not end well", file: "lease.go",
-		old: " && l.m.pool.atEnd.Load() == 0", new: " && l.m.pool.atEnd.Load()&atEndPay == 0", tests: core,
+		name: "events wait for a call that does not end well", file: "member.go",
+		old: " && m.pool.atEnd.Load() == 0", new: " && m.pool.atEnd.Load()&atEndPay == 0", tests: core,
 	},
 	{
 		name: "who observes leases is called after its stop", file: "hooks.go",
@@ -93,7 +93,7 @@ var changeBugs = []bug{
 	},
 	{
 		name: "who observes leases is not told of those that end well", file: "lease.go",
-		old: "l.m.also.Load() == 0 && l.begun == nil", new: "l.m.also.Load() == 0", tests: core,
+		old: "err == nil && was == 0 && simple", new: "err == nil && simple", tests: core,
 	},
 	{
 		name: "who observes leases is told of some only", file: "settle.go",
@@ -101,6 +101,6 @@ var changeBugs = []bug{
 	},
 	{
 		name: "a hook that panics leaves a call in flight", file: "balancer.go",
-		old: "if began == nil { // a hook panicked", new: "if false { // a hook panicked", tests: core,
+		old: "if l.m == nil { // a hook has panicked", new: "if false { // a hook has panicked", tests: core,
 	},
 }

@@ -8,17 +8,22 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "a lease can be released twice", file: "lease.go",
-		old: "Release() {\n\tif l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {", new: "Release() {\n\tif l.m == nil {",
+		old: "was, ok := l.end()\n\tif !ok {\n\t\treturn\n\t}\n\tif was == 0", new: "was, _ := l.end()\n\tif was == 0",
 		tests: conformance,
 	},
 	{
 		name: "Done after Release counts down again", file: "lease.go",
-		old: "Done(err error) {\n\tif l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {", new: "Done(err error) {\n\tif l.m == nil {",
+		old: "was, ok := l.end()\n\tif !ok {\n\t\treturn\n\t}\n\tif err == nil", new: "was, _ := l.end()\n\tif err == nil",
 		tests: conformance,
 	},
 	{
 		name: "DoneAs after Done counts down again", file: "lease.go",
-		old: "DoneAs(outcome Outcome, err error) {\n\tif l.m == nil || l.over.Load() != 0 || l.over.Swap(1) != 0 {", new: "DoneAs(outcome Outcome, err error) {\n\tif l.m == nil {",
+		old: "if was, ok := l.end(); ok {", new: "if was, ok := l.end(); ok || !ok {", tests: core,
+	},
+	{
+		name: "two goroutines end the same lease", file: "lease.go",
+		old:   "was = l.state.Swap(leaseOver)\n\tif was&leaseAnswered != 0 {\n\t\tl.m.answered.Add(-1)\n\t}\n\treturn was, was&leaseOver == 0",
+		new:   "for range 30000 {\n\t\tl.state.Load()\n\t}\n\twas = l.state.Swap(leaseOver)\n\treturn was, true",
 		tests: core,
 	},
 	{
@@ -97,7 +102,7 @@ var leaseBugs = []bug{
 	// Backends that have left the rotation while a pick looked.
 	{
 		name: "a barred backend is leased by a policy that looked", file: "load.go",
-		old: "if isBarred(seen.word) {", new: "if false {", tests: core,
+		old: "seen.word == 0 || isBarred(seen.word) ||", new: "seen.word == 0 ||", tests: core,
 	},
 	{
 		name: "a barred backend is leased by a policy that did not look", file: "load.go",
@@ -119,7 +124,7 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "half turns are not counted by policies that do not look", file: "load.go",
-		old: "next := s.word.Add(oneStart + 1)\n\t\ts.turn(next)", new: "next := s.word.Add(oneStart + 1)", tests: core,
+		old: "next := s.word.Add(oneStart + 1)\n\ts.turn(next)", new: "next := s.word.Add(oneStart + 1)", tests: core,
 	},
 	{
 		name: "half turns are not counted by policies that look", file: "load.go",
@@ -131,7 +136,7 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "a call that was begun on a barred backend counts as a success", file: "load.go",
-		old: "\t\t\ts.other.Add(1)\n", new: "", tests: core,
+		old: "\t\ts.other.Add(1)\n", new: "", tests: core,
 	},
 
 	// The order of successes and failures.
@@ -151,7 +156,11 @@ var leaseBugs = []bug{
 	// Answered.
 	{
 		name: "a second Answered counts once more", file: "lease.go",
-		old: "!l.good.CompareAndSwap(answeredNot, answeredOpen)", new: "l.good.Swap(answeredOpen) == answeredOver", tests: core,
+		old: "if was&(leaseOver|leaseAnswered) != 0 {", new: "if was&leaseOver != 0 {", tests: core,
+	},
+	{
+		name: "Answered after the end counts", file: "lease.go",
+		old: "if was&(leaseOver|leaseAnswered) != 0 {", new: "if was&leaseAnswered != 0 {", tests: core,
 	},
 	{
 		name: "an answer counts beside the end of its call", file: "lease.go",
