@@ -5,11 +5,11 @@ package main
 var ejectBugs = []bug{
 	// Ejection by outcome.
 	{
-		name: "one failure too many is needed to eject", file: "eject.go",
-		old: "n >= cfg.Consecutive {", new: "n > cfg.Consecutive {", tests: core,
+		name: "one failure too many is needed to eject", file: "judge.go",
+		old: "k >= cfg.Consecutive &&", new: "k > cfg.Consecutive &&", tests: core,
 	},
 	{
-		name: "a success does not end a run of failures", file: "member.go",
+		name: "a success does not end a run of failures", file: "judge.go",
 		old: "newest := m.newest.Load()", new: "newest := m.era.Load()", tests: core,
 	},
 	{
@@ -21,7 +21,7 @@ var ejectBugs = []bug{
 		old: " || sound == 0 {", new: " {", tests: core,
 	},
 	{
-		name: "outcomes from before an ejection count after it", file: "eject.go",
+		name: "outcomes from before an ejection count after it", file: "judge.go",
 		old: "m.phase != phaseIn || start <= m.era.Load() ||", new: "m.phase != phaseIn ||", tests: core,
 	},
 	{
@@ -53,16 +53,67 @@ var ejectBugs = []bug{
 		old: "m.level = min(m.level+1, top)", new: "m.level = 1", tests: core,
 	},
 	{
-		name: "a backend is compared with itself too", file: "eject.go",
+		name: "a backend is compared with itself too", file: "others.go",
+		old: "o != m && o.used", new: "o.used", tests: core,
+	},
+	{
+		name: "a backend of a large pool is compared with itself too", file: "others.go",
 		old: "p.overall.good - m.part[0], p.overall.bad - m.part[1]", new: "p.overall.good, p.overall.bad", tests: core,
 	},
 	{
-		name: "a failure rate is judged without a look at the others", file: "eject.go",
-		old: "if outlier.LnFisherTail(bad, good+bad, othersBad, othersGood+othersBad) > lnAlpha {", new: "if false {", tests: core,
+		name: "a failure rate is judged without a look at the others", file: "judge.go",
+		old: "if outlier.LnFisherTail(bad, good+bad, othersBad, othersGood+othersBad) > math.Log(alpha) {", new: "if false {", tests: core,
 	},
 	{
 		name: "the caller's cancellation is a failure", file: "outcome.go",
 		old: "return OutcomeNeutral\n", new: "return OutcomeFailure\n", tests: core,
+	},
+
+	// What all suffer is nobody's fault.
+	{
+		name: "a run of failures is judged without a look at the others", file: "judge.go",
+		old: "if k := p.failedAgain(m, start, outcome == OutcomeDeadline, now); k >= cfg.Consecutive && p.isImprobable(m, k, now) {",
+		new: "if k := p.failedAgain(m, start, outcome == OutcomeDeadline, now); k >= cfg.Consecutive {", tests: core,
+	},
+	{
+		name: "a run of deadlines is no evidence", file: "judge.go",
+		old: "m.run = append(m.run, miss{start, deadline})", new: "if !deadline {\n\t\t\tm.run = append(m.run, miss{start, deadline})\n\t\t}", tests: core,
+	},
+	{
+		name: "a run of deadlines is evidence where the others end no calls", file: "judge.go",
+		old: "&& good < float64(k) {", new: "&& good < 0*float64(k) {", tests: core,
+	},
+	{
+		name: "how the others have fared for long hides how they fare now", file: "judge.go",
+		old: "rate = max(rate, bad/(good+bad))", new: "rate = max(rate, 0)", tests: core,
+	},
+	{
+		name: "what a backend is answering does not count for it in a run", file: "judge.go",
+		old: "if open := m.answered.Load(); float64(k)", new: "if open := 0 * m.answered.Load(); float64(k)", tests: core,
+	},
+	{
+		name: "what a backend is answering does not count for it in its rate", file: "judge.go",
+		old: "good += float64(max(m.answered.Load(), 0))", new: "good += 0", tests: core,
+	},
+	{
+		name: "what the others suffered before a return counts for who is back", file: "others.go",
+		old: "o.window.SumSince(now, m.eraAt)", new: "o.window.Sum(now)", tests: core,
+	},
+	{
+		name: "a trial past its deadline says nothing", file: "eject.go",
+		old: "case OutcomeDeadline:", new: "case OutcomeUnreported + 1:", tests: core,
+	},
+	{
+		name: "a relapse counts while the others fail too", file: "eject.go",
+		old: "level, shared := m.level, p.othersFail(m, sharedRate)", new: "level, shared := m.level, false", tests: core,
+	},
+	{
+		name: "who comes back while the others fail too is a newcomer", file: "eject.go",
+		old: "if !shared {", new: "if !shared || shared {", tests: core,
+	},
+	{
+		name: "an ejection that has helped nobody lasts", file: "end.go",
+		old: "changed = p.review(now) || changed", new: "_ = changed", tests: core,
 	},
 
 	// Health checks.

@@ -31,6 +31,10 @@ var innerBugs = []bug{
 		old: "if from == now {", new: "if from <= now {", tests: []string{"./internal/window"},
 	},
 	{
+		name: "a bucket from before a moment counts as one after it", file: "internal/window/window.go",
+		old: "oldest = max(oldest, w.number(since)+1)", new: "oldest = max(oldest, w.number(since))", tests: []string{"./internal/window"},
+	},
+	{
 		name: "Undo takes back the oldest event", file: "internal/window/window.go",
 		old: "b.at > newest.at", new: "b.at < newest.at", tests: []string{"./internal/window"},
 	},

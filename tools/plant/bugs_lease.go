@@ -146,7 +146,11 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "a success is not put in order after a failure", file: "end.go",
-		old: "\t\tm.also.Or(alsoOrder) // before it is over: see Lease.Done\n", new: "", tests: core,
+		old: "see note\n\t\tm.also.Or(alsoOrder)", new: "see note\n\t\tm.also.Or(0)", tests: core,
+	},
+	{
+		name: "a success is not put in order after a deadline that passed", file: "end.go",
+		old: "case OutcomeDeadline:\n\t\tm.also.Or(alsoOrder)", new: "case OutcomeDeadline:\n\t\tm.also.Or(0)", tests: core,
 	},
 	{
 		name: "an older success replaces a newer one in the order", file: "counts.go",
