@@ -24,10 +24,6 @@ var changeBugs = []bug{
 		old: "m.alarm = 0\n\tp.setAlarm(m, now)", new: "m.alarm = 0", tests: core,
 	},
 	{
-		name: "an alarm that was moved rings at its old time too", file: "settle.go",
-		old: "due.at == uint64(due.m.alarm)", new: "due.at >= 0", tests: core,
-	},
-	{
 		name: "a removed backend that nothing binds is remembered", file: "change.go",
 		old: "\t\tdelete(p.index, m.backend)\n", new: "", tests: core,
 	},

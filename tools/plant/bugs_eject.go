@@ -6,7 +6,7 @@ var ejectBugs = []bug{
 	// Ejection by outcome.
 	{
 		name: "one failure too many is needed to eject", file: "judge.go",
-		old: "k >= cfg.Consecutive &&", new: "k > cfg.Consecutive &&", tests: core,
+		old: "if len(m.run) < p.cfg.Ejection.Consecutive {", new: "if len(m.run) <= p.cfg.Ejection.Consecutive {", tests: core,
 	},
 	{
 		name: "a success does not end a run of failures", file: "judge.go",
@@ -72,8 +72,7 @@ var ejectBugs = []bug{
 	// What all suffer is nobody's fault.
 	{
 		name: "a run of failures is judged without a look at the others", file: "judge.go",
-		old: "if k := p.failedAgain(m, start, outcome == OutcomeDeadline, now); k >= cfg.Consecutive && p.isImprobable(m, k, now) {",
-		new: "if k := p.failedAgain(m, start, outcome == OutcomeDeadline, now); k >= cfg.Consecutive {", tests: core,
+		old: "return rate == 0 || outlier", new: "return rate >= 0 || outlier", tests: core,
 	},
 	{
 		name: "a run of deadlines is no evidence", file: "judge.go",
@@ -81,7 +80,7 @@ var ejectBugs = []bug{
 	},
 	{
 		name: "a run of deadlines is evidence where the others end no calls", file: "judge.go",
-		old: "&& good < float64(k) {", new: "&& good < 0*float64(k) {", tests: core,
+		old: "k < 2 || good < k {", new: "k < 2 || good < 0 {", tests: core,
 	},
 	{
 		name: "how the others have fared for long hides how they fare now", file: "judge.go",
@@ -89,7 +88,19 @@ var ejectBugs = []bug{
 	},
 	{
 		name: "what a backend is answering does not count for it in a run", file: "judge.go",
-		old: "if open := m.answered.Load(); float64(k)", new: "if open := 0 * m.answered.Load(); float64(k)", tests: core,
+		old: "(k+float64(m.answered.Load()))", new: "k", tests: core,
+	},
+	{
+		name: "what a backend goes on with does not count for it in a run", file: "judge.go",
+		old: "return float64(good - min(m.runGood, good))", new: "return 0 * float64(good)", tests: core,
+	},
+	{
+		name: "one deadline that passed is a run", file: "judge.go",
+		old: "k < 2 || good < k {", new: "good < k {", tests: core,
+	},
+	{
+		name: "a run of deadlines is judged by the rate of the others as it was seen", file: "judge.go",
+		old: "rate+1/calls", new: "rate+0/calls", tests: core,
 	},
 	{
 		name: "what a backend is answering does not count for it in its rate", file: "judge.go",
@@ -141,7 +152,7 @@ var ejectBugs = []bug{
 	},
 	{
 		name: "when all are new all are held back", file: "members.go",
-		old: "if old == 0 {\n", new: "if old < 0 {\n", tests: core,
+		old: "return !stayed[m.tier]", new: "return len(stayed) < 0", tests: core,
 	},
 	{
 		name: "who founded the pool a moment ago is settled", file: "members.go",
