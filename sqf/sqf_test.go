@@ -60,6 +60,29 @@ func TestF016TiesOfEverySubset(t *testing.T) {
 	}
 }
 
+// The same where the load is the number of calls, and nobody is idle.
+func TestTiesOfBusyOnes(t *testing.T) {
+	for tied := 1; tied < 32; tied++ {
+		pool := newPool(t, 5)
+		weights := make([]float64, 5)
+		for i := range weights {
+			weights[i] = float64(tied >> i & 1)
+			others := make([]int, 0, 4)
+			for k := range weights {
+				if k != i {
+					others = append(others, k)
+				}
+			}
+			for range 2 - tied>>i&1 {
+				lease, err := sqf.New(pool).LeaseFor(t.Context(), evenkeel.Call[int]{Avoid: others})
+				require.NoError(t, err)
+				defer lease.Release()
+			}
+		}
+		assert.NoError(t, chisq.Test(picks(t, pool, uint64(tied), 5000), weights...), "tied %05b", tied)
+	}
+}
+
 // Ties go by weight where weights differ: equal loads by weight are equal.
 func TestTiesByWeight(t *testing.T) {
 	for _, load := range []float64{0, 1} {

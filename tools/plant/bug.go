@@ -47,11 +47,11 @@ func check(root string, bugs []bug) error {
 	names := map[string]bool{}
 	for _, b := range bugs {
 		if names[b.name] {
-			errs = append(errs, fmt.Errorf("two bugs are called %q: rename one in tools/plant/bugs.go", b.name))
+			errs = append(errs, fmt.Errorf("two bugs are called %q: rename one in tools/plant/bugs_*.go", b.name))
 		}
 		names[b.name] = true
 		if len(b.tests) == 0 {
-			errs = append(errs, fmt.Errorf("%q names no package that should notice: add one in tools/plant/bugs.go", b.name))
+			errs = append(errs, fmt.Errorf("%q names no package that should notice: add one in tools/plant/bugs_*.go", b.name))
 		}
 		if _, err := b.apply(root); err != nil {
 			errs = append(errs, err)
@@ -64,13 +64,13 @@ func check(root string, bugs []bug) error {
 func (b bug) apply(root string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, b.file))
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w; correct its file in tools/plant/bugs.go", b.name, err)
+		return nil, fmt.Errorf("%q: %w; correct its file in tools/plant/bugs_*.go", b.name, err)
 	}
 	if b.old == b.new {
-		return nil, fmt.Errorf("%q changes nothing: its old and its new text in tools/plant/bugs.go are the same", b.name)
+		return nil, fmt.Errorf("%q changes nothing: its old and its new text in tools/plant/bugs_*.go are the same", b.name)
 	}
 	if n := bytes.Count(text, []byte(b.old)); n != 1 {
-		return nil, fmt.Errorf("%q: its old text occurs %d times in %s and must occur once; write it in tools/plant/bugs.go as the code is now:\n%s", b.name, n, b.file, b.change())
+		return nil, fmt.Errorf("%q: its old text occurs %d times in %s and must occur once; write it in tools/plant/bugs_*.go as the code is now:\n%s", b.name, n, b.file, b.change())
 	}
 	return bytes.Replace(text, []byte(b.old), []byte(b.new), 1), nil
 }
@@ -99,10 +99,10 @@ func (v verdict) advice(b bug) string {
 	case v.err != nil:
 		return fmt.Sprintf("%v\n", v.err)
 	case !v.caught:
-		return fmt.Sprintf("\tNo test fails with this change:\n%s\tAdd a test that does to one of %s. If the change breaks no rule, remove the bug from tools/plant/bugs.go.\n",
+		return fmt.Sprintf("\tNo test fails with this change:\n%s\tAdd a test that does to one of %s. If the change breaks no rule, remove the bug from tools/plant/bugs_*.go.\n",
 			b.change(), strings.Join(b.tests, ", "))
 	case v.unnamed != "":
-		return fmt.Sprintf("\tOnly the tests of %s notice it: add a test to one of %s, or name that package in tools/plant/bugs.go.\n",
+		return fmt.Sprintf("\tOnly the tests of %s notice it: add a test to one of %s, or name that package in tools/plant/bugs_*.go.\n",
 			v.unnamed, strings.Join(b.tests, ", "))
 	}
 	return ""

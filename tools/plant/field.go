@@ -78,7 +78,7 @@ func (f *field) plant(ctx context.Context, b bug) verdict {
 	}
 	for _, s := range named {
 		if err := s.build(ctx, dir, overlay); err != nil {
-			return verdict{err: fmt.Errorf("%w\nit does not compile: correct its new text in tools/plant/bugs.go:\n%s", err, b.change())}
+			return verdict{err: fmt.Errorf("%w\nit does not compile: correct its new text in tools/plant/bugs_*.go:\n%s", err, b.change())}
 		}
 	}
 	for _, s := range named {

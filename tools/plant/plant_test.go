@@ -103,7 +103,7 @@ func TestWhatDoesNotCompileIsNotCaught(t *testing.T) {
 	require.ErrorContains(t, err, "0 missed, 1 could not be planted")
 	assert.Contains(t, out, "ERROR")
 	assert.Contains(t, out, "undefined: m")
-	assert.Contains(t, out, "it does not compile: correct its new text in tools/plant/bugs.go:\n\t- return -n\n\t+ return m\n")
+	assert.Contains(t, out, "it does not compile: correct its new text in tools/plant/bugs_*.go:\n\t- return -n\n\t+ return m\n")
 }
 
 func TestTestsThatFailWithoutABugProveNothing(t *testing.T) {

@@ -1,0 +1,79 @@
+package evenkeel_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// backs are the ways in which a backend leaves the rotation and comes back.
+var backs = map[string]func(t *testing.T, c *clock, pool *evenkeel.Pool[string], backend string){
+	"by hand": func(t *testing.T, _ *clock, pool *evenkeel.Pool[string], backend string) {
+		require.NoError(t, pool.Eject(backend))
+		require.NoError(t, pool.Restore(backend))
+	},
+	"by health": func(t *testing.T, _ *clock, pool *evenkeel.Pool[string], backend string) {
+		require.NoError(t, pool.SetHealth(backend, errBroken))
+		require.NoError(t, pool.SetHealth(backend, nil))
+	},
+	"by outcome": func(t *testing.T, c *clock, pool *evenkeel.Pool[string], backend string) {
+		failOn(t, pool, backend, 5)
+		trial(t, c, pool, backend, nil)
+	},
+}
+
+// opened makes a pool, and so many leases on A that are open while A leaves and comes back.
+func opened(t *testing.T, e evenkeel.Ejection, back func(*testing.T, *clock, *evenkeel.Pool[string], string), n int) (*evenkeel.Pool[string], []*evenkeel.Lease[string]) {
+	t.Helper()
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: exact(e), SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
+	var leases []*evenkeel.Lease[string]
+	for range n {
+		lease, err := onto(pool, "A").Lease(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "A", lease.Backend())
+		leases = append(leases, &lease)
+	}
+	c.Advance(time.Second)
+	back(t, c, pool, "A")
+	c.Advance(2 * time.Second) // what ended until then is older than A's record
+	require.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
+	return pool, leases
+}
+
+// Failures of calls that began before an ejection are no part of a run after it.
+func TestOldFailuresAreNoRun(t *testing.T) {
+	for name, back := range backs {
+		pool, leases := opened(t, evenkeel.Ejection{}, back, 20)
+		for _, l := range leases {
+			l.Done(errBroken)
+		}
+		assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State, name)
+		failOn(t, pool, "A", 4)
+		assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State, name)
+		failOn(t, pool, "A", 1)
+		assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State, name)
+	}
+}
+
+// Successes of calls that began before an ejection are no part of the rate after it.
+func TestOldSuccessesAreNoRate(t *testing.T) {
+	for _, name := range []string{"by hand", "by health"} {
+		pool, leases := opened(t, evenkeel.Ejection{Consecutive: -1}, backs[name], 200)
+		endOn(t, pool, "B", 100)
+		for _, l := range leases {
+			l.Done(nil)
+		}
+		failures := 0
+		for ; failures < 20 && stats(pool, "A").State == evenkeel.StateActive; failures++ {
+			failOn(t, pool, "A", 1)
+		}
+		assert.Less(t, failures, 20, name)
+		assert.ErrorContains(t, stats(pool, "A").Cause, fmt.Sprintf("%d of %[1]d calls failed", failures), name)
+	}
+}
