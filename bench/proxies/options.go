@@ -42,8 +42,8 @@ Flags:
 // The numbers of a short run, for CI.
 const (
 	shortRequests = 120
-	shortMany     = 6000
-	shortRepeat   = 1
+	shortMany     = 4000
+	shortRepeat   = 3
 )
 
 // parse reads the command line. Help goes to out; whatever is wrong is one sentence.
@@ -57,7 +57,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.IntVar(&opt.repeat, "repeat", 3, "runs of everything; the tables show the medians")
 	f.StringVar(&names, "products", strings.Join(productNames(), ","), "the proxies (`NAME,NAME,...`) to run beside evenkeel; empty: none")
 	f.IntVar(&opt.abreast, "abreast", 0, "rows of step slow that run at the same time, each before servers of its own (0: all)")
-	f.BoolVar(&opt.short, "short", false, fmt.Sprintf("a run of seconds: -requests %d -capacity-requests %d -repeat %d", shortRequests, shortMany, shortRepeat))
+	f.BoolVar(&opt.short, "short", false, fmt.Sprintf("a run of a minute: -requests %d -capacity-requests %d -repeat %d", shortRequests, shortMany, shortRepeat))
 	f.BoolVar(&opt.check, "check", false, "fail if a row is not as expected, or evenkeel is not among the best")
 	f.BoolVar(&opt.json, "json", false, "print one JSON object with all runs instead of tables")
 	f.StringVar(&opt.doc, "doc", "", "also write the tables to this `file`, as Markdown")

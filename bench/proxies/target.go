@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -78,7 +79,7 @@ func buildExample(ctx context.Context, root string) (binary string, err error) {
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, example)
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if text, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("evenkeel's reverse proxy cannot be built (run this program in bench/proxies): %w: %s", err, text)
+		return "", fmt.Errorf("evenkeel's reverse proxy cannot be built (run this program in bench/proxies): %w: %s", err, bytes.TrimSpace(text))
 	}
 	return binary, nil
 }
