@@ -43,7 +43,7 @@ func judge(r result) []verdict {
 func judgeSlow(r result) []verdict {
 	var all []verdict
 	add := func(ok bool, got, what string, args ...any) {
-		all = append(all, verdict{What: fmt.Sprintf("%d requests: ", r.Requests) + fmt.Sprintf(what, args...), Got: got, OK: ok})
+		all = append(all, verdict{What: thousands(float64(r.Requests)) + " requests: " + fmt.Sprintf(what, args...), Got: got, OK: ok})
 	}
 	fair := 1 / float64(len(r.Services))
 	oneSlow := r.Services[len(r.Services)-1]

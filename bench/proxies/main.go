@@ -105,7 +105,7 @@ func contests(b *bench, opt options) []contest {
 		}
 	}
 	if slices.Contains(opt.steps, stepCapacity) {
-		all = append(all, capacityContest(b, opt.many, opt.clients))
+		all = append(all, capacityContest(b, opt.speed, opt.many, opt.clients))
 	}
 	return all
 }

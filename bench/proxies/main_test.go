@@ -23,7 +23,7 @@ func TestHelpSaysWhatThereIs(t *testing.T) {
 	var out, errs bytes.Buffer
 	assert.Equal(t, 0, program(t.Context(), []string{"-h"}, &out, &errs, false))
 	assert.Empty(t, errs.String())
-	for _, word := range []string{"  slow ", "  capacity ", "-requests", "-capacity-requests", "-clients", "-repeat", "-products",
+	for _, word := range []string{"  slow ", "  capacity ", "-requests", "-capacity-requests", "-speed", "-clients", "-repeat", "-products",
 		"-abreast", "-short", "-check", "-json", "-doc", "-note"} {
 		assert.Contains(t, out.String(), word)
 	}

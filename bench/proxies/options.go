@@ -16,6 +16,7 @@ type options struct {
 	products []string
 	requests []int // of step slow
 	many     int   // of step capacity
+	speed    float64
 	clients  int
 	repeat   int
 	abreast  int
@@ -34,7 +35,7 @@ that is not installed is left out.
 
 Steps (none: both):
   slow      four servers, three of 50 ms and one of 200 ms: who sends it how much
-  capacity  two servers, of 2,834 and 1,249 requests a second: what both make together
+  capacity  two servers, whose speeds are as 2,834 to 1,249: what both make together
 
 Flags:
 `
@@ -42,7 +43,7 @@ Flags:
 // The numbers of a short run, for CI.
 const (
 	shortRequests = 120
-	shortMany     = 4000
+	shortMany     = 500
 	shortRepeat   = 3
 )
 
@@ -52,7 +53,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	var requests, names string
 	f := flag.NewFlagSet("proxies", flag.ContinueOnError)
 	f.StringVar(&requests, "requests", "200,5000", "requests of step slow; each `number` is a table of its own")
-	f.IntVar(&opt.many, "capacity-requests", 100000, "requests of step capacity")
+	f.IntVar(&opt.many, "capacity-requests", 5000, "requests of step capacity")
+	f.Float64Var(&opt.speed, "speed", 0.1, "of the servers of step capacity; 1: as published, which needs a machine with nothing else to do")
 	f.IntVar(&opt.clients, "clients", 16, "clients, each of which has one request open at a time")
 	f.IntVar(&opt.repeat, "repeat", 3, "runs of everything; the tables show the medians")
 	f.StringVar(&names, "products", strings.Join(productNames(), ","), "the proxies (`NAME,NAME,...`) to run beside evenkeel; empty: none")
@@ -152,6 +154,9 @@ func (opt *options) setNumbers(requests string) error {
 	}
 	if opt.requests == nil {
 		return errors.New("-requests names no number")
+	}
+	if !(opt.speed >= 0.01 && opt.speed <= 1) {
+		return fmt.Errorf("-speed is %v; it must be from 0.01 to 1", opt.speed)
 	}
 	for _, err := range []error{
 		within("-capacity-requests", opt.many, 1, 10_000_000),

@@ -14,7 +14,7 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, options{
 		steps: []string{"slow", "capacity"}, products: []string{"nginx", "haproxy", "lighttpd"},
-		requests: []int{200, 5000}, many: 100000, clients: 16, repeat: 3,
+		requests: []int{200, 5000}, many: 5000, speed: 0.1, clients: 16, repeat: 3,
 	}, opt)
 }
 
@@ -23,7 +23,7 @@ func TestShortSetsTheNumbers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, options{
 		steps: []string{"slow"}, products: []string{"nginx", "lighttpd"}, short: true,
-		requests: []int{shortRequests}, many: shortMany, clients: 16, repeat: shortRepeat,
+		requests: []int{shortRequests}, many: shortMany, speed: 0.1, clients: 16, repeat: shortRepeat,
 	}, opt)
 }
 
@@ -35,6 +35,8 @@ func TestBadArgumentsGetOneSentence(t *testing.T) {
 		{"-requests 200,200", "-requests names 200 twice"},
 		{"-requests ,", "-requests names no number"},
 		{"-capacity-requests 0", "-capacity-requests is 0"},
+		{"-speed 0", "-speed is 0; it must be from 0.01 to 1"},
+		{"-speed NaN", "-speed is NaN"},
 		{"-clients 513", "-clients is 513; it must be from 1 to 512"},
 		{"-repeat 0", "-repeat is 0"},
 		{"-abreast -1", "-abreast is -1"},

@@ -50,6 +50,7 @@ type figures struct {
 	P50     float64 `json:"p50_ms,omitempty"`
 	P99     float64 `json:"p99_ms,omitempty"`
 	Rate    float64 `json:"requests_per_second,omitempty"`
+	OfSum   float64 `json:"of_the_sum,omitempty"` // the rate, over that of both servers together
 }
 
 // slow returns the published figures of a method of nginx before one slow server,
@@ -71,8 +72,17 @@ func (p published) slow(method string, requests int) *figures {
 func (p published) capacity(policy string) *figures {
 	for _, r := range p.Lighty.Rows {
 		if r.Policy == policy {
-			return &figures{Share: float64(r.Slow) / float64(r.Slow+r.Fast), Rate: r.Rate}
+			return p.rate(r.Rate, float64(r.Slow)/float64(r.Slow+r.Fast))
 		}
 	}
 	return nil
+}
+
+// The two servers of lighttpd's benchmark, as it calls them.
+const fastServer, slowServer = "25", "22"
+
+// rate are the figures of a published rate before the two servers.
+func (p published) rate(perSecond, slowShare float64) *figures {
+	sum := p.Lighty.Alone[fastServer] + p.Lighty.Alone[slowServer]
+	return &figures{Share: slowShare, Rate: perSecond, OfSum: perSecond / sum}
 }

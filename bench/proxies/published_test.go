@@ -30,9 +30,12 @@ func TestPublishedFigures(t *testing.T) {
 	assert.Nil(t, p.slow("leastconn", 200))
 	require.NotNil(t, p.capacity("sqf"))
 	assert.InDelta(t, 0.3097, p.capacity("sqf").Share, 1e-4)
+	assert.InDelta(t, 3213/4083.05, p.capacity("sqf").OfSum, 1e-6)
 	assert.Nil(t, p.capacity("p2c"))
 
-	services := capacityServices(p)
+	services := capacityServices(p, 1)
 	assert.InDelta(t, 2833.6, 1/services[0].Seconds(), 0.1)
 	assert.InDelta(t, 1249.45, 1/services[1].Seconds(), 0.1)
+	services = capacityServices(p, 0.1)
+	assert.InDelta(t, 283.36, 1/services[0].Seconds(), 0.01)
 }

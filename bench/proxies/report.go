@@ -45,6 +45,15 @@ func newResult(c contest, rows []row) result {
 	return r
 }
 
+// capacity is what all servers together can answer in a second.
+func (r result) capacity() float64 {
+	sum := 0.0
+	for _, service := range r.Services {
+		sum += 1 / service
+	}
+	return sum
+}
+
 // newReport is a report of the present time and machine, without results.
 func newReport(ctx context.Context, b *bench, opt options, args []string) report {
 	r := report{

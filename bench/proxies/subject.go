@@ -52,10 +52,13 @@ const (
 
 var slowServices = []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond}
 
-// capacityServices are the servers of the second document: what each did alone.
-func capacityServices(p published) []time.Duration {
-	each := func(server string) time.Duration { return time.Duration(float64(time.Second) / p.Lighty.Alone[server]) }
-	return []time.Duration{each("25"), each("22")}
+// capacityServices are the servers of the second document: what each did alone,
+// times the speed.
+func capacityServices(p published, speed float64) []time.Duration {
+	each := func(server string) time.Duration {
+		return time.Duration(float64(time.Second) / (speed * p.Lighty.Alone[server]))
+	}
+	return []time.Duration{each(fastServer), each(slowServer)}
 }
 
 // methods of the products: how each is called there, and what the table of the
@@ -110,12 +113,12 @@ const aloneShare = 10
 
 // capacityContest is the second document's: two servers, one faster than the
 // other, and requests as fast as they are answered.
-func capacityContest(b *bench, requests, clients int) contest {
-	c := contest{step: stepCapacity, services: capacityServices(b.published), requests: requests, clients: clients, abreast: 1}
-	for i, server := range []string{"25", "22"} {
+func capacityContest(b *bench, speed float64, requests, clients int) contest {
+	c := contest{step: stepCapacity, services: capacityServices(b.published, speed), requests: requests, clients: clients, abreast: 1}
+	for i, server := range []string{fastServer, slowServer} {
 		c.subjects = append(c.subjects, subject{
 			who: noBalancer, method: [...]string{"the fast server alone", "the slow server alone"}[i], kind: alone,
-			requests: max(requests/aloneShare, 1), published: &figures{Share: float64(i), Rate: b.published.Lighty.Alone[server]},
+			requests: max(requests/aloneShare, 1), published: b.published.rate(b.published.Lighty.Alone[server], float64(i)),
 			open: func(_ context.Context, servers []string) (target, error) { return straight(servers[i]), nil },
 		})
 	}

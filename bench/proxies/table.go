@@ -26,14 +26,14 @@ func tableOf(r result, repeat int) table {
 	if r.Step == stepCapacity {
 		t.title = fmt.Sprintf("Two servers of %s and %s, %s requests by %d clients, %s",
 			thousands(1/r.Services[0]), rate(1/r.Services[1]), thousands(float64(r.Requests)), r.Clients, medians)
-		t.lines = append(t.lines, []string{"who chooses", "how", "requests/s", "requests/s in all runs", "fast server", "slow server", "share of slow"})
+		t.lines = append(t.lines, []string{"who chooses", "how", "requests/s", "requests/s in all runs", "of both", "fast server", "slow server", "share of slow"})
 	} else {
 		t.title = fmt.Sprintf("Three servers of %s and one of %s, %s requests by %d clients, %s",
 			ms(1000*r.Services[0]), ms(1000*r.Services[len(r.Services)-1]), thousands(float64(r.Requests)), r.Clients, medians)
 		t.lines = append(t.lines, []string{"who chooses", "how", "to slow server", "seconds", "p50", "p99", "p99 in all runs"})
 	}
 	for _, row := range r.Rows {
-		t.lines = append(t.lines, row.cells(r.Step))
+		t.lines = append(t.lines, row.cells(r))
 	}
 	if repeat == 1 {
 		t.drop("in all runs")
@@ -44,10 +44,10 @@ func tableOf(r result, repeat int) table {
 	return t
 }
 
-func (r row) cells(step string) []string {
-	if step == stepCapacity {
+func (r row) cells(of result) []string {
+	if of.Step == stepCapacity {
 		low, high := span(r.Runs, func(x run) float64 { return float64(r.Requests) / x.Seconds })
-		return []string{r.Who, r.Method, thousands(r.rate()), thousands(low) + " to " + thousands(high),
+		return []string{r.Who, r.Method, thousands(r.rate()), thousands(low) + " to " + thousands(high), percent(r.rate() / of.capacity()),
 			thousands(float64(r.Median.Sent[0])), thousands(float64(r.Median.Sent[1])), percent(r.Median.slow())}
 	}
 	low, high := span(r.Runs, func(x run) float64 { return x.P99 })
@@ -62,8 +62,8 @@ func (t *table) addPublished(r result) {
 		return []string{percent(f.Share), seconds(f.Seconds), ms(f.P50), ms(f.P99)}
 	}
 	if r.Step == stepCapacity {
-		head = []string{"published: requests/s", "share of slow"}
-		figuresOf = func(f figures) []string { return []string{thousands(f.Rate), percent(f.Share)} }
+		head = []string{"published: requests/s", "of both", "share of slow"}
+		figuresOf = func(f figures) []string { return []string{thousands(f.Rate), percent(f.OfSum), percent(f.Share)} }
 	}
 	t.lines[0] = append(t.lines[0], head...)
 	for i, row := range r.Rows {

@@ -48,12 +48,12 @@ func TestTableOfOneRunHasNoRange(t *testing.T) {
 func TestMarkdownTableOfCapacity(t *testing.T) {
 	r := goodCapacity()
 	r.Rows = r.Rows[2:3]
-	r.Rows[0].Published = &figures{Share: 0.3097, Rate: 3213}
+	r.Rows[0].Published = &figures{Share: 0.3097, Rate: 3213, OfSum: 0.787}
 	assert.Equal(t, `Two servers of 2,834 and 1,249 requests/s, 100,000 requests by 16 clients, medians of 3 runs:
 
-| who chooses | how | requests/s | requests/s in all runs | fast server | slow server | share of slow | published: requests/s | share of slow |
-|---|---|---:|---:|---:|---:|---:|---:|---:|
-| lighttpd | least-connection | 4,050 | 4,050 to 4,050 | 69,400 | 30,600 | 30.6 % | 3,213 | 31.0 % |
+| who chooses | how | requests/s | requests/s in all runs | of both | fast server | slow server | share of slow | published: requests/s | of both | share of slow |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+| lighttpd | least-connection | 4,050 | 4,050 to 4,050 | 99.2 % | 69,400 | 30,600 | 30.6 % | 3,213 | 78.7 % | 31.0 % |
 `, tableOf(r, 3).markdown())
 }
 
@@ -93,7 +93,7 @@ func TestDocument(t *testing.T) {
 		"\n\n| who chooses | how | to slow server |",
 		"\n| nginx | least_conn | 9.0 % | 3.6 s |",
 		"\n| lighttpd | least-connection | 4,050 |",
-		"statements about these figures; all held.\n",
+		"statements about these figures all held.\n",
 	} {
 		assert.Contains(t, string(text), want)
 	}
