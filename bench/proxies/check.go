@@ -28,7 +28,7 @@ const (
 	rateNoise       = 0.15 // of that
 	capacityShare   = 0.05 // shortest queue: either side of the share of the capacity
 	awareAdvantage  = 1.25 // shortest queue makes at least this times what round robin does
-	capacityAsGood  = 0.95 // as good as the best proxy: at least this times its rate
+	capacityAsGood  = 0.90 // as good as the best proxy: at least this times its rate
 	publishedNearly = 9    // per cent: what the tutorial published for load-aware methods
 )
 

@@ -43,7 +43,7 @@ Flags:
 // The numbers of a short run, for CI.
 const (
 	shortRequests = 120
-	shortMany     = 500
+	shortMany     = 1000
 	shortRepeat   = 3
 )
 
