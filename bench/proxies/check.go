@@ -19,7 +19,7 @@ const (
 	equalShare      = 0.02 // round robin: either side of the equal share
 	leastAware      = 0.06 // load-aware: the slow server's share of step slow
 	mostAware       = 0.12
-	mostDraws       = 0.20 // the same where both draws can be the slow server
+	mostDraws       = 0.22 // the same where both draws can be the slow server
 	secondsNoise    = 1.05 // as good as the best proxy: at most this times its time
 	p99Noise        = 1.10
 	p99NoiseDrawn   = 1.25 // between methods that draw at random
@@ -53,12 +53,12 @@ func judgeSlow(r result) []verdict {
 		case roundRobin:
 			add(math.Abs(share-fair) <= equalShare, percent(share), "%s sends the slow server %s, within %.0f points", row.name(), percent(fair), 100*equalShare)
 		case loadAware, twoChoices, twoDraws:
-			most := mostAware
+			most, chance := mostAware, luck/float64(r.Requests)
 			switch row.Kind {
 			case twoChoices:
-				most += luck / float64(r.Requests)
+				most += chance
 			case twoDraws:
-				most = mostDraws
+				most = mostDraws + chance
 			}
 			add(share >= leastAware && share <= most, percent(share), "%s sends the slow server about %d %%: %.0f to %.1f", row.name(), publishedNearly, 100*leastAware, 100*most)
 		}
