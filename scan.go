@@ -43,6 +43,32 @@ func (c *candidates) leastCount(u uint64) (int, Load) {
 	return at, Load{float64(uint32(best)), best}
 }
 
+// total is View.Total.
+func (c *candidates) total() (load, weight float64) {
+	if c.meter == nil {
+		sum, n := 0, 0
+		for _, s := range c.slots {
+			if w := s.word.Load(); !isBarred(w) {
+				sum += int(uint32(w))
+				n++
+			}
+		}
+		return float64(sum), float64(n)
+	}
+	for i := range c.slots {
+		l, own := c.meter.load(c, i), 1.0
+		if isBarred(l.word) {
+			continue
+		}
+		if c.weights != nil {
+			own = c.weights[i]
+		}
+		load += l.value * own
+		weight += own
+	}
+	return load, weight
+}
+
 func (c *candidates) drawTwoByWeight(u uint64) (i, j int) {
 	i = c.alias.Draw(u)
 	stream := draw.Stream(u)
