@@ -45,18 +45,30 @@ func (c *candidates) leastCount(u uint64) (int, Load) {
 
 // total is View.Total.
 func (c *candidates) total() (load, weight float64) {
-	if c.meter == nil {
-		sum, n := 0, 0
-		for _, s := range c.slots {
-			if w := s.word.Load(); !isBarred(w) {
-				sum += int(uint32(w))
-				n++
-			}
-		}
-		return float64(sum), float64(n)
+	if bySignal, ok := c.meter.(*signals); ok {
+		return c.totalOf(bySignal)
 	}
+	sum, n := 0, 0
+	for i, s := range c.slots { // a load times its weight is the count
+		w := s.word.Load()
+		if isBarred(w) {
+			continue
+		}
+		sum += booked(w)
+		n++
+		if c.weights != nil {
+			weight += c.weights[i]
+		}
+	}
+	if c.weights == nil {
+		weight = float64(n)
+	}
+	return float64(sum), weight
+}
+
+func (c *candidates) totalOf(m meter) (load, weight float64) {
 	for i := range c.slots {
-		l, own := c.meter.load(c, i), 1.0
+		l, own := m.load(c, i), 1.0
 		if isBarred(l.word) {
 			continue
 		}
