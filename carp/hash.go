@@ -71,6 +71,16 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
+// join hashes a key's and a backend's hash together, in one multiplication: the product's
+// halves folded into one, as wyhash does (Wang Yi, github.com/wangyi-fudan/wyhash). Both must
+// be well mixed.
+func join(key, name uint64) uint64 {
+	high, low := bits.Mul64(key^name, name^gamma)
+	return high ^ low
+}
+
+const gamma = 0x9e3779b97f4a7c15
+
 // unit maps a hash to a number between 0 and 1, exclusive, that is a multiple of 2^-53: so 1
 // minus it is exact.
 func unit(h uint64) float64 { return (float64(h>>12) + 0.5) / (1 << 52) }

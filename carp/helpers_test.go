@@ -35,7 +35,7 @@ func servers(n int) []string {
 // key is the text of the i-th key.
 func key(i int) string { return fmt.Sprintf("/item/%d?view=full", i) }
 
-func lease(t testing.TB, lb evenkeel.Balancer[string], key string, avoid ...string) evenkeel.Lease[string] {
+func lease(t testing.TB, lb evenkeel.Balancer[string], key string, avoid ...string) (l evenkeel.Lease[string]) {
 	t.Helper()
 	l, err := lb.LeaseFor(context.Background(), evenkeel.Call[string]{Key: key, Avoid: avoid})
 	require.NoError(t, err)

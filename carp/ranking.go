@@ -13,7 +13,7 @@ import (
 // arrival of independent Poisson processes whose rates are the weights, so the first is
 // backend i with probability weight i / sum of all, and so is the next among the rest.
 type ranking struct {
-	names []uint64  // View.Hash
+	names []uint64  // View.Hash, mixed, since Config.Hash may be anything
 	per   []float64 // 1 / weight as it was set; nil: all equal
 	open  []uint64  // the slow-start share of 2^32; nil: all of it
 }
@@ -24,7 +24,7 @@ func newRanking(v evenkeel.View) *ranking {
 	per, open := make([]float64, n), make([]uint64, n)
 	equal := true
 	for i := range n {
-		r.names[i] = v.Hash(i)
+		r.names[i] = mix(v.Hash(i))
 		per[i] = v.Share(i) / v.Weight(i)
 		open[i] = uint64(v.Share(i) * (1 << 32))
 		equal = equal && math.Abs(per[i]-per[0]) < 1e-9*per[0] // but for rounding
@@ -43,7 +43,7 @@ func (r *ranking) first(key uint64) int {
 	if r.per == nil && r.open == nil {
 		at, best := 0, uint64(math.MaxUint64)
 		for i, name := range r.names {
-			if h := mix(key ^ name); h < best {
+			if h := join(key, name); h < best {
 				at, best = i, h
 			}
 		}
@@ -51,8 +51,11 @@ func (r *ranking) first(key uint64) int {
 	}
 	at, best := -1, math.Inf(1)
 	for i, name := range r.names {
-		h := mix(key ^ name)
-		if c := r.cost(i, h, best); c < best && r.admits(i, h) {
+		h := join(key, name)
+		if !r.canBeat(best, i, h) {
+			continue
+		}
+		if c := r.cost(i, h); c < best {
 			at, best = i, c
 		}
 	}
@@ -67,9 +70,12 @@ func (r *ranking) first(key uint64) int {
 func (r *ranking) firstBelow(v evenkeel.View, key uint64, bound float64) (at int, seen evenkeel.Load, ok bool) {
 	at, best := -1, math.Inf(1)
 	for i, name := range r.names {
-		h := mix(key ^ name)
-		c := r.cost(i, h, best)
-		if !(c < best && r.admits(i, h)) {
+		h := join(key, name)
+		if !r.canBeat(best, i, h) {
+			continue
+		}
+		c := r.cost(i, h)
+		if !(c < best) {
 			continue
 		}
 		if l := v.Load(i); l.Value() < bound {
@@ -82,25 +88,26 @@ func (r *ranking) firstBelow(v evenkeel.View, key uint64, bound float64) (at int
 	return at, seen, at >= 0
 }
 
-// admits reports whether slow start lets backend i take the key of which h is the hash with
-// it. A share that rises never shuts out a key that it has let in. The lower half of h
-// is next to nothing in the order, which goes by the upper bits.
-func (r *ranking) admits(i int, h uint64) bool {
-	return r.open == nil || h&math.MaxUint32 < r.open[i]
+// canBeat reports whether backend i, with the key of which h is the hash with it, may cost
+// less than best, and slow start lets it take the key. It saves most logarithms, since
+// -ln(1-x) is never below x.
+//
+// A share that rises never shuts out a key that it has let in. The lower half of h is next
+// to nothing in the order, which goes by the upper bits.
+func (r *ranking) canBeat(best float64, i int, h uint64) bool {
+	x := unit(h)
+	if r.per != nil {
+		x *= r.per[i]
+	}
+	return x < best && (r.open == nil || h&math.MaxUint32 < r.open[i])
 }
 
-// cost is what the order is by: the lowest is first. One that is not below best may come out
-// as any number that is not below best either, which saves the logarithm: -ln(1-x) is never
-// below x.
-func (r *ranking) cost(i int, h uint64, best float64) float64 {
-	x := unit(h)
+// cost is what the order is by: the lowest is first.
+func (r *ranking) cost(i int, h uint64) float64 {
 	if r.per == nil {
-		return x
+		return unit(h)
 	}
-	if c := x * r.per[i]; c >= best {
-		return c
-	}
-	return minusLog1(x) * r.per[i]
+	return minusLog1(unit(h)) * r.per[i]
 }
 
 // unopened is the ranking without slow start, for keys that nobody is open for.
