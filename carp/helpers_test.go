@@ -39,7 +39,7 @@ func lease(t testing.TB, lb evenkeel.Balancer[string], key string, avoid ...stri
 	t.Helper()
 	l, err := lb.LeaseFor(context.Background(), evenkeel.Call[string]{Key: key, Avoid: avoid})
 	require.NoError(t, err)
-	return l
+	return
 }
 
 // home is where the key's call goes at this moment. It leaves nothing in flight.
