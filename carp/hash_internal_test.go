@@ -18,6 +18,15 @@ func TestHashIsXXH64(t *testing.T) {
 	} {
 		assert.Equal(t, want, hash(text), text)
 	}
+	// Every length up to 199, folded into one number, as github.com/cespare/xxhash gives it.
+	text, all := make([]byte, 200), uint64(0)
+	for i := range text {
+		text[i] = byte(i*7 + 1)
+	}
+	for n := range text {
+		all = all*31 + hash(string(text[:n]))
+	}
+	assert.Equal(t, uint64(0x9953083e09355275), all)
 }
 
 // Any byte of a key counts, whatever the key's length.
