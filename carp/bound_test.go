@@ -58,6 +58,21 @@ func TestZipfStaysUnderTheBound(t *testing.T) {
 	assert.Greater(t, peak, 2*25, "plain hashing: twice the bound and more")
 }
 
+// The bound is rounded up, and counts the call itself: of three calls with one key for two
+// backends the first two stay together.
+func TestBoundIsNoTighterThanItSays(t *testing.T) {
+	pool := newPool(t, plain, "A", "B")
+	lb := carp.New(pool)
+	at := home(t, lb, "k")
+	var got []string
+	for range 3 {
+		l := lease(t, lb, "k")
+		defer l.Release()
+		got = append(got, l.Backend())
+	}
+	assert.Equal(t, []string{at, at, map[string]string{"A": "B", "B": "A"}[at]}, got)
+}
+
 // The bound of a backend is by its weight.
 func TestBoundIsByWeight(t *testing.T) {
 	pool := newPool(t, plain, "A", "B", "C")
