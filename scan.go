@@ -43,27 +43,34 @@ func (c *candidates) leastCount(u uint64) (int, Load) {
 	return at, Load{float64(uint32(best)), best}
 }
 
-// total is View.Total.
+// total is View.Total. Without a signal, a load times its weight is the count.
 func (c *candidates) total() (load, weight float64) {
 	if bySignal, ok := c.meter.(*signals); ok {
 		return c.totalOf(bySignal)
 	}
-	sum, n := 0, 0
-	for i, s := range c.slots { // a load times its weight is the count
-		w := s.word.Load()
+	if c.weights == nil {
+		sum, all := uint64(0), uint64(0)
+		for _, s := range c.slots {
+			w := s.word.Load()
+			sum += uint64(uint32(w))
+			all |= w
+		}
+		if !isBarred(all) { // else somebody has left, and is not to be counted
+			return float64(sum), float64(len(c.slots))
+		}
+	}
+	for i, s := range c.slots {
+		w, own := s.word.Load(), 1.0
 		if isBarred(w) {
 			continue
 		}
-		sum += booked(w)
-		n++
 		if c.weights != nil {
-			weight += c.weights[i]
+			own = c.weights[i]
 		}
+		load += float64(booked(w))
+		weight += own
 	}
-	if c.weights == nil {
-		weight = float64(n)
-	}
-	return float64(sum), weight
+	return load, weight
 }
 
 func (c *candidates) totalOf(m meter) (load, weight float64) {

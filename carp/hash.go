@@ -83,29 +83,36 @@ const gamma = 0x9e3779b97f4a7c15
 
 // unit maps a hash to a number between 0 and 1, exclusive, that is a multiple of 2^-53: so 1
 // minus it is exact.
-func unit(h uint64) float64 { return (float64(h>>12) + 0.5) / (1 << 52) }
+func unit(h uint64) float64 { return (float64(int64(h>>12)) + 0.5) / (1 << 52) }
 
-// odd are 1, 1/3, 1/5, ...
-var odd = func() (list [12]float64) {
-	for i := range list {
-		list[i] = 1 / float64(2*i+1)
-	}
-	return list
-}()
-
-// minusLog1 is -ln(1-x) for x between 0 and 1, and never below x. Package math's logarithm
-// may differ in the last bit between machines: some have assembly for it, and on some the
-// compiler fuses a product with a sum. The conversions here forbid that.
+// minusLog1 is -ln(1-x) for a multiple x of 2^-53 between 0 and 1, and never below x. It is
+// FreeBSD's algorithm (e_log.c), as in package math, whose own results may differ in the last
+// bit between machines: some have assembly for it, and on some the compiler fuses a product
+// with a sum. The conversions here forbid that.
 func minusLog1(x float64) float64 {
-	f, exp := math.Frexp(1 - x)
+	const (
+		l1 = 6.666666666666735130e-01
+		l2 = 3.999999999940941908e-01
+		l3 = 2.857142874366239149e-01
+		l4 = 2.222219843214978396e-01
+		l5 = 1.818357216161805012e-01
+		l6 = 1.531383769920937332e-01
+		l7 = 1.479819860510658591e-01
+	)
+	raw := math.Float64bits(1 - x) // which is 2^exp times a number from 1/2 to 1
+	exp := int(raw>>52) - 1022
+	f := math.Float64frombits(raw&(1<<52-1) | 1022<<52)
 	if f < math.Sqrt2/2 {
 		f *= 2
 		exp--
 	}
-	s := (f - 1) / (f + 1) // ln f = 2 (s + s^3/3 + s^5/5 + ...), where |s| is below 0.172
-	z, sum := float64(s*s), 0.0
-	for i := len(odd) - 1; i >= 0; i-- {
-		sum = odd[i] + float64(z*sum)
-	}
-	return max(-(float64(float64(exp)*math.Ln2) + float64(2*s*sum)), x)
+	f--
+	s := f / (2 + f)
+	z := float64(s * s)
+	w := float64(z * z)
+	odd := float64(z * (l1 + float64(w*(l3+float64(w*(l5+float64(w*l7)))))))
+	even := float64(w * (l2 + float64(w*(l4+float64(w*l6)))))
+	half := float64(float64(0.5*f) * f)
+	log := f - (half - float64(s*(half+odd+even)))
+	return max(-(log + float64(float64(exp)*math.Ln2)), x)
 }
