@@ -37,6 +37,7 @@ type candidates struct {
 	who     []*identity
 	partial bool             // some that are in rotation are left out of this pick
 	weights []float64        // nil: all equal
+	shares  []float64        // of the weights, that slow start allows; nil: all alike
 	alias   *draw.AliasTable // draws by weight; nil: all equal
 	meter   meter            // nil: the load is the count
 

@@ -43,6 +43,51 @@ func (c *candidates) leastCount(u uint64) (int, Load) {
 	return at, Load{float64(uint32(best)), best}
 }
 
+// total is View.Total. Without a signal, a load times its weight is the count.
+func (c *candidates) total() (load, weight float64) {
+	if bySignal, ok := c.meter.(*signals); ok {
+		return c.totalOf(bySignal)
+	}
+	if c.weights == nil {
+		sum, all := uint64(0), uint64(0)
+		for _, s := range c.slots {
+			w := s.word.Load()
+			sum += uint64(uint32(w))
+			all |= w
+		}
+		if !isBarred(all) { // else somebody has left, and is not to be counted
+			return float64(sum), float64(len(c.slots))
+		}
+	}
+	for i, s := range c.slots {
+		w, own := s.word.Load(), 1.0
+		if isBarred(w) {
+			continue
+		}
+		if c.weights != nil {
+			own = c.weights[i]
+		}
+		load += float64(booked(w))
+		weight += own
+	}
+	return load, weight
+}
+
+func (c *candidates) totalOf(m meter) (load, weight float64) {
+	for i := range c.slots {
+		l, own := m.load(c, i), 1.0
+		if isBarred(l.word) {
+			continue
+		}
+		if c.weights != nil {
+			own = c.weights[i]
+		}
+		load += l.value * own
+		weight += own
+	}
+	return load, weight
+}
+
 func (c *candidates) drawTwoByWeight(u uint64) (i, j int) {
 	i = c.alias.Draw(u)
 	stream := draw.Stream(u)

@@ -106,16 +106,19 @@ func (g *group[T]) weigh(bySignal bool) {
 		}
 	}
 	raise := lift(weight, ramped)
-	weights := make([]float64, n)
+	weights, shares := make([]float64, n), make([]float64, n)
 	for i, m := range g.in {
 		own := m.ramp.share()
 		m.allowed = own + (1-own)*raise
 		if m.doubted {
 			m.allowed = waryShare
 		}
-		weights[i] = m.share()
+		weights[i], shares[i] = m.share(), m.allowed
 	}
 	g.setWeights(weights)
+	if slices.Min(shares) < slices.Max(shares) {
+		g.shares = shares
+	}
 	if bySignal {
 		s := &signals{}
 		for _, m := range g.in {
@@ -229,6 +232,9 @@ func (g *group[T]) only(keep func(*member[T]) bool) *group[T] {
 		part.slots, part.who = append(part.slots, m.slot), append(part.who, &m.identity)
 		if g.weights != nil {
 			weights = append(weights, g.weights[i])
+		}
+		if g.shares != nil {
+			part.shares = append(part.shares, g.shares[i])
 		}
 		if all, ok := g.meter.(*signals); ok {
 			meter.of, meter.ledgers = append(meter.of, all.of[i]), append(meter.ledgers, m.ledger)

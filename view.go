@@ -91,6 +91,21 @@ func (v View) Weight(i int) float64 {
 	return v.c.weights[i]
 }
 
+// Share returns the part of its weight, above 0 and at most 1, that slow start allows
+// backend i. Where it allows all of them the same part it is 1. Weight divided by Share
+// is in proportion to the weights as they were set.
+func (v View) Share(i int) float64 {
+	if v.c.shares == nil {
+		return 1
+	}
+	return v.c.shares[i]
+}
+
+// Total returns the load and the weight of all backends together: the sum of Load times
+// Weight, and the sum of Weight. One that has left the rotation since the membership was
+// made is not counted.
+func (v View) Total() (load, weight float64) { return v.c.total() }
+
 // Rand returns 64 random bits. With a seeded balancer they are a fixed sequence.
 func (v View) Rand() uint64 { return v.by.source.Uint64() }
 

@@ -238,7 +238,7 @@ func TestLeavingEndsTheProbeUnderWay(t *testing.T) {
 		assert.Zero(t, now, "its context has ended")
 		assert.Equal(t, 1, servers.probed("c"), "its place is free again")
 		require.NoError(t, pool.Replace("a", "b", "c"))
-		assert.NotEqual(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
+		assert.ErrorContains(t, stats(pool, "a").Cause, "no health check has found it up yet", "it waits for one")
 	})
 }
 
@@ -261,7 +261,7 @@ func TestByHandHoldsWhateverProbesSay(t *testing.T) {
 
 		// What probes have found meanwhile shows once it is restored: it was up.
 		require.NoError(t, pool.Restore("a"))
-		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateSlowStart, state(pool, "a"))
 
 		require.NoError(t, pool.Eject("a"))
 		require.NoError(t, checker.Close())
@@ -278,7 +278,7 @@ func TestRestoreHoldsUntilTheNextCheck(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		require.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
 		require.NoError(t, pool.Restore("a"))
-		assert.Equal(t, evenkeel.StateActive, state(pool, "a"))
+		assert.Equal(t, evenkeel.StateSlowStart, state(pool, "a"))
 		time.Sleep(time.Second)
 		assert.Equal(t, evenkeel.StateEjectedByHealth, state(pool, "a"))
 	})

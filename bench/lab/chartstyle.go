@@ -21,6 +21,9 @@ var (
 		"lowest":         color.RGBA{0xcc, 0x79, 0xa7, 0xff},
 		"p2c, work left": color.RGBA{0xcc, 0x79, 0xa7, 0xff},
 		"sqf, work left": color.RGBA{0x00, 0x00, 0x00, 0xff},
+		"carp":           color.RGBA{0x00, 0x6d, 0x4e, 0xff},
+		"carp2":          color.RGBA{0x66, 0x33, 0x99, 0xff},
+		"unbounded":      color.RGBA{0x8b, 0x1a, 0x1a, 0xff},
 		"":               color.RGBA{0x70, 0x70, 0x70, 0xff},
 	}
 	dashes = map[string][]vg.Length{
@@ -33,6 +36,9 @@ var (
 		"lowest":         points(9, 2, 2, 2, 2, 2),
 		"p2c, work left": points(12, 3, 5, 3),
 		"sqf, work left": points(3, 4),
+		"carp":           points(20, 2),
+		"carp2":          points(20, 2, 2, 2),
+		"unbounded":      points(5, 5),
 		"":               points(2, 3),
 	}
 	glyphs = map[string]draw.GlyphDrawer{

@@ -99,7 +99,8 @@ func TestEveryStepHasAHeadingAndASentence(t *testing.T) {
 }
 
 func TestNoTwoPoliciesHaveTheSameDashesOrColours(t *testing.T) {
-	pairs := [][]string{shippedPolicies(), {"random", "p2c", "p2c, work left", "sqf", "sqf, work left"}, {"sqf", "lowest"}}
+	pairs := [][]string{shippedPolicies(), {"random", "p2c", "p2c, work left", "sqf", "sqf, work left"}, {"sqf", "lowest"},
+		{"roundrobin", "p2c", "unbounded", "carp", "carp2"}}
 	for _, together := range pairs {
 		for i, a := range together {
 			for _, b := range together[:i] {

@@ -52,6 +52,10 @@ var steps = []step{
 		"Round robin goes at the pace of the slower backend; the shortest queue uses both in full.", planLighty},
 	{"overload", "Half as much again as the servers can do",
 		"First come, first served answers nobody in time; a limit on the wait keeps the servers useful.", planOverload},
+	{"carp", "Keys, and servers that hold some of them",
+		"Hashing sends each key where it is held; without a bound the most wanted keys drown their server, with one they spill.", planCarp},
+	{"subset", "Clients that know some of the servers",
+		"A fifth of the connections costs no time where each client counts its own requests only: the fewer servers it knows, the more its counts say.", planSubset},
 }
 
 func stepNames() []string {

@@ -48,10 +48,9 @@ func (w *wait) Err() error {
 func (r *run) leaseLimited(i int32, q *request) {
 	w := &wait{Context: context.Background()}
 	q.wait = w
-	lb := r.lbs[q.pool]
 	next, _ := iter.Pull(func(sleep func(struct{}) bool) {
 		w.sleep = sleep
-		q.lease, q.err = lb.Lease(w)
+		q.lease, q.err = r.leaseFor(w, q)
 	})
 	w.resume = func() bool {
 		_, asleep := next()

@@ -109,6 +109,8 @@ type Config struct {
 	Think float64
 	// Work says how much work each request is.
 	Work Work
+	// Keys says what requests are about. Their leases have the key then. nil: they have none.
+	Keys *Keys
 
 	// Policy is what every dispatcher balances by.
 	Policy Policy
@@ -244,6 +246,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if err := checkTraffic(c.Arrivals, c.Work); err != nil {
 		return c, err
+	}
+	if c.Keys != nil {
+		if err := c.Keys.check(); err != nil {
+			return c, err
+		}
 	}
 	if c.Workers == 0 {
 		c.Workers = 1

@@ -24,6 +24,8 @@ type Result struct {
 	Peak int
 	// Shares is the share of the requests that each server was sent.
 	Shares []float64
+	// Hits is the share of the requests whose key the server held. See Config.Keys.
+	Hits float64
 	// Ejections is how often outcomes have ejected each server, from the beginning of
 	// the run, warm-up included, in the pools of all dispatchers together.
 	Ejections []int
@@ -85,6 +87,7 @@ type tally struct {
 	done                    int64
 	failed, refused, gaveUp int64
 	sent                    []int64
+	hits                    int64
 	peak                    int
 	ejections               []int
 	tails                   [TailDepth]int64
@@ -116,6 +119,7 @@ func (t *tally) result(warmup float64) *Result {
 	for _, n := range t.sent {
 		sum += n
 	}
+	r.Hits = float64(t.hits) / float64(max(sum, 1))
 	r.Shares = make([]float64, len(t.sent))
 	for i, n := range t.sent {
 		r.Shares[i] = float64(n) / float64(max(sum, 1))

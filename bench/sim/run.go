@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+
+	"github.com/evenkeel-go/evenkeel"
 )
 
 // Run simulates cfg. The error matches ErrBadConfig, evenkeel.ErrBadConfig or
@@ -164,13 +166,24 @@ func (r *run) arrive(client, dispatcher int32) error {
 	if every := r.cfg.ProbeEvery; every > 0 && q.counted && r.arrived%int64(every) == 0 {
 		r.probe()
 	}
+	if r.keys != nil {
+		q.key = r.keys.draw()
+	}
 	if r.limited {
 		r.leaseLimited(i, q)
 		return nil
 	}
-	q.lease, q.err = r.lbs[dispatcher].Lease(context.Background())
+	q.lease, q.err = r.leaseFor(context.Background(), q)
 	r.leased(i, q)
 	return nil
+}
+
+// leaseFor takes the request's lease from its dispatcher.
+func (r *run) leaseFor(ctx context.Context, q *request) (evenkeel.Lease[int], error) {
+	if r.keys == nil {
+		return r.lbs[q.pool].Lease(ctx)
+	}
+	return r.lbs[q.pool].LeaseFor(ctx, evenkeel.Call[int]{Key: r.keys.texts[q.key]})
 }
 
 // probe notes how many servers hold how many requests.
@@ -211,6 +224,12 @@ func (r *run) accept(i int32) {
 	if q.counted {
 		r.sent[n]++
 		r.peak = max(r.peak, s.jobs)
+	}
+	if r.keys != nil && r.keys.visit(n, q.key) {
+		q.work = float64(q.work * r.keys.Hit)
+		if q.counted {
+			r.hits++
+		}
 	}
 	if s.failing > 0 && r.failure.Unit() <= s.failing {
 		q.err = errFailed

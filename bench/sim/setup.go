@@ -15,6 +15,7 @@ const (
 	streamFailure
 	streamThink
 	streamPolicy
+	streamKeys
 )
 
 // epoch is the pools' time at the beginning of a run.
@@ -34,6 +35,7 @@ type request struct {
 	client  int32
 	pool    int32
 	counted bool
+	key     int32
 	gen     uint32 // tells this request from those that had its place before
 	wait    *wait  // where it may have to wait; nil: it may not
 }
@@ -63,6 +65,7 @@ type run struct {
 	arrivals func() (float64, bool)
 
 	nextWork func() float64
+	keys     *keyspace // nil: requests have no key
 
 	dispatcher, failure, think *Stream
 
@@ -89,6 +92,13 @@ func newRun(cfg Config) (*run, error) {
 		if cfg.Failing != nil {
 			r.servers[i].failing = cfg.Failing[i]
 		}
+	}
+	if cfg.Keys != nil {
+		keys, err := newKeyspace(cfg.Keys, cfg.Servers, NewStream(cfg.Seed, streamKeys))
+		if err != nil {
+			return nil, err
+		}
+		r.keys = keys
 	}
 	signal := r.signal()
 	policySeeds := NewStream(cfg.Seed, streamPolicy)
