@@ -96,7 +96,8 @@ const (
 // probability r. r is that of the others over Ejection.Window, or, if they have fared worse
 // since the run began, that. Calls from before the run that have ended well since it began
 // are counted beside it: a server that refuses what is beyond its places goes on with what
-// it holds. Where nobody else is called, any run of Ejection.Consecutive will do.
+// it holds. Where nobody else is called, any run of Ejection.Consecutive will do, and so it
+// will where a whole tier fails and another one does not.
 func (p *Pool[T]) isTelling(m *member[T], now time.Duration) bool {
 	k := float64(len(m.run))
 	if k <= p.cfg.Ejection.Tolerance*(k+float64(m.answered.Load())) {
@@ -109,6 +110,9 @@ func (p *Pool[T]) isTelling(m *member[T], now time.Duration) bool {
 		return false
 	}
 	rate, _ := p.rateBeside(m, now)
+	if rate >= 0.5 && p.ownSince(m) == 0 && p.hasReserve(m, now) {
+		return true // its tier fails as a whole, and another one can carry the calls
+	}
 	return rate == 0 || outlier.LnBinomialTail(k, k+p.ownSince(m), rate) < math.Log(alphaRun)
 }
 

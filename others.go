@@ -44,6 +44,18 @@ func (p *Pool[T]) since(m *member[T], t tally) (good, bad float64) {
 	return float64(g - min(t.good, g)), float64(b - min(t.bad, b))
 }
 
+// hasReserve reports whether another tier has a member that nothing is held against and that
+// has not failed for as long as a first ejection takes.
+func (p *Pool[T]) hasReserve(m *member[T], now time.Duration) bool {
+	for i := range min(len(p.members), asked) {
+		o := p.members[(m.beside.from+i)%len(p.members)]
+		if o.tier != m.tier && o.sound() && (o.failures == 0 || now-o.failedAt >= p.cfg.Ejection.Base) {
+			return true
+		}
+	}
+	return false
+}
+
 // manyMembers is from where on the overall counts are kept for a hundredth of the window
 // instead of being added up at every failure.
 const manyMembers = 100
