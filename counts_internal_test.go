@@ -2,7 +2,6 @@ package evenkeel
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,11 +18,12 @@ func (p firstOne) Choose(v View) (int, Load) {
 	return 0, Load{}
 }
 
-// age makes a member one that so many leases have begun on.
+// age lets so many leases have begun and ended on a member since it was made, and leaves the
+// half turns as they were counted.
 func age(m *member[string], begun uint64) {
-	m.word.Store(uint64(uint32(begun))<<32 | m.word.Load()&(oneStart-1))
-	m.halves.Store(begun >> 31)
-	m.released.Store(begun - 1) // all of them without a word
+	more := begun - m.begun()
+	m.word.Add(more << 32)
+	m.released.Add(more)
 	m.pool.mu.Lock()
 	m.newEra(0)
 	m.pool.mu.Unlock()
@@ -35,39 +35,37 @@ func TestStartNumbersNeverTurn(t *testing.T) {
 	broken := errors.New("broken")
 	for _, limit := range []int{0, 5} {
 		for _, looks := range []bool{false, true} {
-			for half := uint64(1); half <= 5; half++ {
-				t.Run(fmt.Sprintf("limit %d, looks %v, %d halves", limit, looks, half), func(t *testing.T) {
-					pool, err := NewPool(Config{MaxInFlight: limit}, "A", "B")
-					require.NoError(t, err)
-					lb := NewDispatcher(pool, firstOne{looks})
-					a := pool.index["A"]
-					before := half<<31 - 4
-					age(a, before)
-					assert.Equal(t, before, a.begun())
+			pool, err := NewPool(Config{MaxInFlight: limit}, "A", "B")
+			require.NoError(t, err)
+			lb := NewDispatcher(pool, firstOne{looks})
+			a := pool.index["A"]
+			lease := func() *Lease[string] {
+				l, err := lb.Lease(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, "A", l.Backend())
+				return &l
+			}
+			for half := uint64(1); half <= 6; half++ {
+				before := half<<31 - 4
+				age(a, before)
+				require.Equal(t, before, a.begun())
 
-					old, err := lb.Lease(t.Context()) // it ends beyond the turn
-					require.NoError(t, err)
-					for n := before + 2; n <= before+8; n++ {
-						lease, err := lb.Lease(t.Context())
-						require.NoError(t, err)
-						require.Equal(t, "A", lease.Backend())
-						assert.Equal(t, n, a.begun())
-						assert.Equal(t, n, a.full(lease.start))
-						lease.Done(nil)
-					}
-					assert.Equal(t, uint64(7), a.successes())
-					assert.Equal(t, before+1, a.full(old.start))
-					old.Done(broken) // older than the successes: no part of a run
-					for k := range 5 {
-						assert.Equal(t, phaseIn, a.phase, "failure %d", k)
-						lease, err := lb.Lease(t.Context())
-						require.NoError(t, err)
-						require.Equal(t, "A", lease.Backend())
-						lease.Done(broken)
-					}
-					assert.Equal(t, phaseOut, a.phase)
-					assert.Equal(t, uint64(7), a.successes())
-				})
+				old := lease() // it ends beyond the turn
+				for n := before + 2; n <= before+8; n++ {
+					l := lease()
+					require.Equal(t, n, a.begun(), "limit %d, looks %v, %d halves", limit, looks, half)
+					require.Equal(t, n, a.full(l.start))
+					l.Done(nil)
+				}
+				require.Equal(t, 7*half, a.successes())
+				require.Equal(t, before+1, a.full(old.start))
+				old.Done(broken) // older than the successes: no part of a run
+				for k := range 5 {
+					require.Equal(t, phaseIn, a.phase, "failure %d", k)
+					lease().Done(broken)
+				}
+				require.Equal(t, phaseOut, a.phase)
+				require.NoError(t, pool.Restore("A"))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package evenkeel_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -117,4 +118,25 @@ func TestSourceNews(t *testing.T) {
 	pool := newPool(t, evenkeel.Config{Name: "db", Now: c.Now, OnEvent: func(e evenkeel.Event) { events = append(events, e) }}, "A")
 	pool.SourceNews("the last answer stands", errBroken)
 	assert.Equal(t, []evenkeel.Event{{Kind: evenkeel.EventSource, Pool: "db", At: c.Now(), Text: "the last answer stands", Cause: errBroken}}, events)
+}
+
+// What a pick has noticed is delivered at the next end of a call, though that ends well
+// and has nothing else to do.
+func TestEndOfACallDeliversEvents(t *testing.T) {
+	var log eventLog
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, OnEvent: log.add, Ejection: exact(evenkeel.Ejection{})}, "A", "B", "C")
+	open, err := onto(pool, "B").Lease(t.Context())
+	require.NoError(t, err)
+	failOn(t, pool, "A", 5)
+	for range 10 { // no penalty is left to be paid
+		endOn(t, pool, "C", 1)
+	}
+	assert.Equal(t, []string{"A: active -> ejected by outcome"}, log.take())
+	c.Advance(5 * time.Second)
+	_, err = sqf.New(pool).Pick()
+	require.NoError(t, err)
+	assert.Empty(t, log.take())
+	open.Done(nil)
+	assert.Equal(t, []string{"A: ejected by outcome -> on trial"}, log.take())
 }

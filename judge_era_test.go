@@ -77,3 +77,44 @@ func TestOldSuccessesAreNoRate(t *testing.T) {
 		assert.ErrorContains(t, stats(pool, "A").Cause, fmt.Sprintf("%d of %[1]d calls failed", failures), name)
 	}
 }
+
+// A success ends a run of calls past their deadline, as it does one of failures.
+func TestSuccessEndsARunOfDeadlines(t *testing.T) {
+	for _, succeeds := range []bool{true, false} {
+		pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+		late := func(n int) {
+			for range n {
+				lease, err := onto(pool, "A").Lease(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, "A", lease.Backend())
+				lease.DoneAs(evenkeel.OutcomeDeadline, errBroken)
+			}
+		}
+		late(2)
+		endOn(t, pool, "B", 200)
+		if succeeds {
+			endOn(t, pool, "A", 1)
+			late(2)
+			assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
+		} else {
+			late(1)
+			assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
+		}
+	}
+}
+
+// A failure that began before the newest success, and ends late, is no part of the run
+// and does not end it.
+func TestOldFailureLeavesARunAlone(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	old, err := onto(pool, "A").Lease(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "A", old.Backend())
+	endOn(t, pool, "A", 1)
+	failOn(t, pool, "A", 3)
+	old.Done(errBroken)
+	failOn(t, pool, "A", 1)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State, "four in a row")
+	failOn(t, pool, "A", 1)
+	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
+}

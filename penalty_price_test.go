@@ -49,3 +49,29 @@ func TestPenaltyIsPaidForOnce(t *testing.T) {
 	endOn(t, pool, "C", 1)
 	assert.Zero(t, penalty())
 }
+
+// An ejection by outcome ends the penalty of the calls that led to it.
+func TestEjectionEndsThePenalty(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	failOn(t, pool, "A", 4)
+	assert.NotZero(t, stats(pool, "A").Penalty)
+	failOn(t, pool, "A", 1)
+	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
+	assert.Zero(t, stats(pool, "A").Penalty)
+	assert.Zero(t, stats(pool, "A").InFlight)
+}
+
+// A success ends a run of failures also when their penalty is paid and nothing else is
+// open on the backend.
+func TestSuccessEndsARunThatIsPaidFor(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	failOn(t, pool, "A", 4)
+	for stats(pool, "A").Penalty > 0 {
+		endOn(t, pool, "B", 1)
+	}
+	endOn(t, pool, "A", 1)
+	failOn(t, pool, "A", 4)
+	assert.Equal(t, evenkeel.StateActive, stats(pool, "A").State)
+	failOn(t, pool, "A", 1)
+	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
+}

@@ -1,6 +1,7 @@
 package evenkeel_test
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,6 +83,7 @@ func TestNobodyIsRefusedWhilePlacesMove(t *testing.T) {
 				if !assert.NoError(t, err) {
 					return
 				}
+				runtime.Gosched() // who looks meanwhile sees this place taken
 				lease.Release()
 			}
 		}

@@ -60,6 +60,16 @@ func TestChangesOfALargePool(t *testing.T) {
 	assert.Len(t, back, len(all))
 }
 
+// stubborn takes the first backend, by its load or without a look.
+type stubborn struct{ looks bool }
+
+func (p stubborn) Choose(v evenkeel.View) (int, evenkeel.Load) {
+	if p.looks {
+		return 0, v.Load(0)
+	}
+	return 0, evenkeel.Load{}
+}
+
 // A policy that would have to choose again and again among those that were taken out is
 // given the pool as it is.
 func TestStubbornPolicyOfALargePool(t *testing.T) {
@@ -72,12 +82,43 @@ func TestStubbornPolicyOfALargePool(t *testing.T) {
 			return lease.Backend(), err
 		},
 	} {
-		pool := newPool(t, evenkeel.Config{}, all...)
-		require.NoError(t, pool.Eject(all[0]))
-		b, err := lease(evenkeel.NewDispatcher(pool, choice(func(evenkeel.View) int { return 0 })))
-		require.NoError(t, err, name)
-		assert.Equal(t, all[1], b, name)
+		for _, looks := range []bool{false, true} {
+			pool := newPool(t, evenkeel.Config{}, all...)
+			require.NoError(t, pool.Eject(all[0]))
+			b, err := lease(evenkeel.NewDispatcher(pool, stubborn{looks}))
+			require.NoError(t, err, name)
+			assert.Equal(t, all[1], b, name)
+		}
 	}
+}
+
+// A step of slow start whose time has passed without enough calls is taken when they have
+// ended, though nobody looks at the pool.
+func TestSlowStartGoesOnByItself(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, SlowStart: evenkeel.SlowStart{Successes: 100}}, "A", "B", "C")
+	c.Advance(time.Minute)
+	require.NoError(t, pool.Replace("A", "B", "C", "D"))
+	weight := 0.0
+	lb := evenkeel.NewDispatcher(pool, viewer(func(v evenkeel.View) int {
+		weight = v.Weight(3)
+		return 3 // D
+	}))
+	callD := func(n int) {
+		for range n {
+			require.Equal(t, "D", call(t, lb, ok))
+		}
+	}
+	callD(5)
+	floor := weight
+	c.Advance(time.Second)
+	callD(1) // too few: no step
+	c.Advance(time.Second)
+	callD(4)
+	assert.InDelta(t, floor, weight, 1e-9)
+	c.Advance(time.Second)
+	callD(2)
+	assert.Greater(t, weight, floor)
 }
 
 // What is due by time is done in its order, whichever was set first.

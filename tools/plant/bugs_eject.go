@@ -9,7 +9,11 @@ var ejectBugs = []bug{
 		old: "if len(m.run) < p.cfg.Ejection.Consecutive {", new: "if len(m.run) <= p.cfg.Ejection.Consecutive {", tests: core,
 	},
 	{
-		name: "a success does not end a run of failures", file: "judge.go",
+		name: "a success does not end a run of failures", file: "end.go",
+		old: "} else {\n\t\t\tm.succeeded(start)", new: "} else {\n\t\t\t_ = start", tests: core,
+	},
+	{
+		name: "a failure from before a success spoils the run after it", file: "judge.go",
 		old: "newest := m.newest.Load()", new: "newest := m.era.Load()", tests: core,
 	},
 	{

@@ -55,10 +55,6 @@ var queueBugs = []bug{
 		old: "if panicked && w.fate == fateWaits && w.in != nil {", new: "if false {", tests: core,
 	},
 	{
-		name: "a policy that panics keeps the place of its waiter", file: "wait.go",
-		old: "if panicked && served {", new: "if panicked && served && false {", tests: core,
-	},
-	{
 		name: "a trial goes to the next caller although others wait", file: "balancer.go",
 		old: "if p.backlog.waiting.Load() == 0 { // else a trial", new: "if true { // else a trial", tests: core,
 	},
