@@ -3,6 +3,7 @@ package carp_test
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +12,6 @@ import (
 	"github.com/evenkeel-go/evenkeel"
 	"github.com/evenkeel-go/evenkeel/carp"
 	"github.com/evenkeel-go/evenkeel/lbtest"
-	"github.com/evenkeel-go/evenkeel/roundrobin"
 )
 
 func TestConformanceWithoutKey(t *testing.T) { lbtest.Run(t, carp.New[string]) }
@@ -106,10 +106,20 @@ func TestWithoutKeyTwoChoices(t *testing.T) {
 	}
 }
 
-// The fallback policy is one with all its rights: round robin has its round prepared.
+// inTurn takes one backend after the other, by a counter that it prepares.
+type inTurn struct{}
+
+func (inTurn) Prepare(evenkeel.View, any) any { return new(atomic.Int64) }
+
+func (inTurn) Choose(v evenkeel.View) (int, evenkeel.Load) {
+	next := v.Prepared().(*atomic.Int64).Add(1)
+	return int(next) % v.Len(), evenkeel.Load{}
+}
+
+// The fallback policy is one with all its rights: what it prepares is its own.
 func TestFallbackPolicy(t *testing.T) {
 	backends := servers(4)
-	lb, err := carp.NewWith(newPool(t, plain, backends...), carp.Config{Fallback: roundrobin.Policy{}, Seed: 1})
+	lb, err := carp.NewWith(newPool(t, plain, backends...), carp.Config{Fallback: inTurn{}})
 	require.NoError(t, err)
 	var got []string
 	for range 40 {

@@ -2,6 +2,7 @@ package carp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/evenkeel-go/evenkeel"
 )
@@ -15,12 +16,13 @@ import (
 type ranking struct {
 	names []uint64  // View.Hash, mixed, since Config.Hash may be anything
 	per   []float64 // 1 / weight as it was set; nil: all equal
+	most  float64   // the largest weight, times 2^52; 2^52 where all are equal
 	open  []uint64  // the slow-start share of 2^32; nil: all of it
 }
 
 func newRanking(v evenkeel.View) *ranking {
 	n := v.Len()
-	r := &ranking{names: make([]uint64, n)}
+	r := &ranking{names: make([]uint64, n), most: 1 << 52}
 	per, open := make([]float64, n), make([]uint64, n)
 	equal := true
 	for i := range n {
@@ -33,7 +35,7 @@ func newRanking(v evenkeel.View) *ranking {
 		}
 	}
 	if !equal {
-		r.per = per
+		r.per, r.most = per, (1<<52)/slices.Min(per)
 	}
 	return r
 }
@@ -49,14 +51,14 @@ func (r *ranking) first(key uint64) int {
 		}
 		return at
 	}
-	at, best := -1, math.Inf(1)
+	at, best, limit := -1, math.Inf(1), uint64(math.MaxUint64)
 	for i, name := range r.names {
 		h := join(key, name)
-		if !r.canBeat(best, i, h) {
+		if h > limit || !r.admits(i, h) {
 			continue
 		}
 		if c := r.cost(i, h); c < best {
-			at, best = i, c
+			at, best, limit = i, c, r.limit(c)
 		}
 	}
 	if at < 0 {
@@ -68,18 +70,16 @@ func (r *ranking) first(key uint64) int {
 // firstBelow returns the key's first choice among the backends whose load is below a bound,
 // with that load. It looks only at the loads of those that would be the first choice so far.
 func (r *ranking) firstBelow(v evenkeel.View, key uint64, bound float64) (at int, seen evenkeel.Load, ok bool) {
-	at, best := -1, math.Inf(1)
+	at, best, limit := -1, math.Inf(1), uint64(math.MaxUint64)
 	for i, name := range r.names {
 		h := join(key, name)
-		if !r.canBeat(best, i, h) {
+		if h > limit || !r.admits(i, h) {
 			continue
 		}
-		c := r.cost(i, h)
-		if !(c < best) {
-			continue
-		}
-		if l := v.Load(i); l.Value() < bound {
-			at, best, seen = i, c, l
+		if c := r.cost(i, h); c < best {
+			if l := v.Load(i); l.Value() < bound {
+				at, best, limit, seen = i, c, r.limit(c), l
+			}
 		}
 	}
 	if at < 0 && r.open != nil {
@@ -88,18 +88,11 @@ func (r *ranking) firstBelow(v evenkeel.View, key uint64, bound float64) (at int
 	return at, seen, at >= 0
 }
 
-// canBeat reports whether backend i, with the key of which h is the hash with it, may cost
-// less than best, and slow start lets it take the key. It saves most logarithms, since
-// -ln(1-x) is never below x.
-//
-// A share that rises never shuts out a key that it has let in. The lower half of h is next
-// to nothing in the order, which goes by the upper bits.
-func (r *ranking) canBeat(best float64, i int, h uint64) bool {
-	x := unit(h)
-	if r.per != nil {
-		x *= r.per[i]
-	}
-	return x < best && (r.open == nil || h&math.MaxUint32 < r.open[i])
+// admits reports whether slow start lets backend i take the key of which h is the hash with
+// it. A share that rises never shuts out a key that it has let in. The lower half of h is
+// next to nothing in the order, which goes by the upper bits.
+func (r *ranking) admits(i int, h uint64) bool {
+	return r.open == nil || h&math.MaxUint32 < r.open[i]
 }
 
 // cost is what the order is by: the lowest is first.
@@ -110,5 +103,16 @@ func (r *ranking) cost(i int, h uint64) float64 {
 	return minusLog1(unit(h)) * r.per[i]
 }
 
+// limit is a hash such that no backend costs less than best with a higher one: the heaviest
+// does not, since -ln(1-x) is never below x. So most hashes need no logarithm, and no more
+// than one comparison.
+func (r *ranking) limit(best float64) uint64 {
+	x := float64(best*r.most) + 2 // 2: more than rounding can make of it
+	if !(x < 1<<52) {
+		return math.MaxUint64
+	}
+	return uint64(int64(x)) << 12
+}
+
 // unopened is the ranking without slow start, for keys that nobody is open for.
-func (r *ranking) unopened() *ranking { return &ranking{names: r.names, per: r.per} }
+func (r *ranking) unopened() *ranking { return &ranking{r.names, r.per, r.most, nil} }

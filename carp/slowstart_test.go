@@ -50,7 +50,7 @@ func TestSlowStartMovesKeysOnce(t *testing.T) {
 		c.advance(time.Second)
 	}
 	require.Equal(t, 10, steps)
-	assert.Equal(t, moves, len(moved(before, last)))
+	assert.Len(t, moved(before, last), moves)
 	fresh := carp.New(newPool(t, plain, backends...))
 	assert.Equal(t, homes(t, fresh, many), homes(t, lb, many), "in the end it is as if it had always been there")
 }

@@ -47,6 +47,7 @@ var methods = []method{
 			return b
 		}
 	}},
+	{"ring_hash (gRPC)", grpcRingHash},
 	{"maglev of 65537 (kkdai)", func(t testing.TB, backends []string) func(string) string {
 		table, err := maglev.NewMaglev(backends, 65537)
 		require.NoError(t, err)
