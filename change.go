@@ -60,12 +60,21 @@ const waryShare = 0.1
 // doubt makes a member one that has to prove itself.
 func (m *member[T]) doubt() {
 	m.doubted = true
-	m.also.Or(alsoJudge)
+	m.judgeEnds()
 }
 
 // trust ends that.
 func (m *member[T]) trust() {
-	if m.doubted = false; m.phase != phaseTried {
+	m.doubted = false
+	m.judgeEnds()
+}
+
+// judgeEnds makes every end of a lease be judged, or no longer, as the member's standing
+// demands.
+func (m *member[T]) judgeEnds() {
+	if m.phase == phaseTried || m.doubted {
+		m.also.Or(alsoJudge)
+	} else {
 		m.also.And(^alsoJudge)
 	}
 }

@@ -19,7 +19,7 @@ func (p *Pool[T]) verdict(m *member[T], outcome Outcome, now time.Duration) {
 		p.relapse(m, now, fmt.Errorf("its trial did not end before the caller's deadline: %w", m.lastErr))
 	default:
 		m.phase = phaseOffered // it said nothing of the backend: given again
-		m.also.And(^alsoJudge)
+		m.judgeEnds()
 	}
 }
 
@@ -28,7 +28,7 @@ func (p *Pool[T]) verdict(m *member[T], outcome Outcome, now time.Duration) {
 func (p *Pool[T]) letIn(m *member[T], now time.Duration) {
 	shared := p.othersFail(m, sharedRate)
 	m.phase, m.backAt = phaseIn, now
-	m.also.And(^alsoJudge)
+	m.trust()
 	m.newEra(now)
 	if !shared {
 		p.startSlowly(now, m)
@@ -93,7 +93,7 @@ func (p *Pool[T]) takeOut(m *member[T], now time.Duration, reason error) {
 	m.times++
 	m.reason = reason
 	m.ramp.end()
-	m.also.And(^alsoJudge)
+	m.trust()
 	m.newEra(now)
 	p.forgive(m)
 }

@@ -366,7 +366,7 @@ func (p *Pool[T]) Restore(b T) error {
 		}
 		m.byHand, m.down, m.unchecked, m.downErr, m.pausedTo = false, false, false, nil, 0
 		m.wipe()
-		m.also.And(^alsoJudge)
+		m.trust()
 		m.newEra(now)
 		if m.ramp.end(); !m.used {
 			p.startSlowly(now, m)

@@ -36,7 +36,7 @@ func (p *Pool[T]) beginTrial(avoid []T) (*member[T], uint32, bool) {
 		i--
 		if ok {
 			m.phase, m.trial, m.trialAt = phaseTried, m.full(start), now
-			m.also.Or(alsoJudge)
+			m.judgeEnds()
 			p.changed(m, now)
 			p.settle(now)
 			return m, start, true
