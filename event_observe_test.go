@@ -39,7 +39,7 @@ func TestObserve(t *testing.T) {
 	stopOne()
 	stopOne()
 	require.NoError(t, pool.Restore("A"))
-	assert.Equal(t, []string{"config active", "two active"}, calls)
+	assert.Equal(t, []string{"config slow start", "two slow start"}, calls)
 
 	calls = nil
 	stopTwo()

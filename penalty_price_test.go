@@ -35,7 +35,7 @@ func TestPriceOfAFailure(t *testing.T) {
 
 // A penalty that has ended otherwise is not paid for once more, at the cost of a later one.
 func TestPenaltyIsPaidForOnce(t *testing.T) {
-	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
 	penalty := func() int { return stats(pool, "A").Penalty }
 	failOn(t, pool, "A", 1)
 	endOn(t, pool, "B", 1)

@@ -48,7 +48,7 @@ func TestShareTellsTheWeightsAsSet(t *testing.T) {
 // Total is the sum over all that are in rotation, of plain counts, by weight, and of a
 // signal.
 func TestTotal(t *testing.T) {
-	pool := newPool(t, evenkeel.Config{}, "A", "B", "C")
+	pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
 	for _, b := range []string{"A", "A", "A", "B"} {
 		lease := hold(t, pool, b)
 		defer lease.Release()
