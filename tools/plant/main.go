@@ -6,7 +6,7 @@
 //	go run ./tools/plant -share 6 -turn 41  six of them, other ones in the next turn
 //	go run ./tools/plant -list              only name them
 //
-// Turns that follow each other plant every bug once before they plant one again: 240
+// Turns that follow each other plant every bug once before they plant one again: 239
 // bugs in shares of 6 take 40 turns.
 //
 // Nothing is written into the source tree: a bug is planted with the -overlay flag
