@@ -118,3 +118,43 @@ func TestOldFailureLeavesARunAlone(t *testing.T) {
 	failOn(t, pool, "A", 1)
 	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
 }
+
+// What the others suffered before a backend came back is no excuse for it.
+func TestOthersCountSinceTheReturn(t *testing.T) {
+	c := newClock()
+	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: evenkeel.Ejection{Window: -1}, SlowStart: evenkeel.SlowStart{Off: true}}, "A", "B", "C")
+	require.NoError(t, pool.Eject("A"))
+	for range 50 {
+		failOn(t, pool, "B", 1)
+		endOn(t, pool, "B", 1)
+	}
+	c.Advance(2 * time.Second)
+	require.NoError(t, pool.Restore("A"))
+	c.Advance(2 * time.Second)
+	endOn(t, pool, "B", 20)
+	failOn(t, pool, "A", 5)
+	assert.Equal(t, evenkeel.StateEjectedByOutcome, stats(pool, "A").State)
+}
+
+// The calls that a backend is answering count for its rate.
+func TestAnsweredCallsCountForTheRate(t *testing.T) {
+	for _, streams := range []int{0, 1000} {
+		c := newClock()
+		pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: evenkeel.Ejection{Consecutive: -1}}, "A", "B")
+		c.Advance(2 * time.Second)
+		for range streams {
+			lease, err := onto(pool, "A").Lease(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, "A", lease.Backend())
+			lease.Answered()
+			defer lease.Release()
+		}
+		endOn(t, pool, "B", 200)
+		for range 20 {
+			if stats(pool, "A").State == evenkeel.StateActive {
+				failOn(t, pool, "A", 1)
+			}
+		}
+		assert.Equal(t, streams == 0, stats(pool, "A").State == evenkeel.StateEjectedByOutcome, "beside %d streams", streams)
+	}
+}

@@ -72,7 +72,11 @@ var carpBugs = []bug{
 	},
 	{
 		name: "who has left the rotation counts in the load of all", file: "scan.go",
-		old: "\t\tif isBarred(w) {\n\t\t\tcontinue\n\t\t}\n\t\tsum", new: "\t\tsum", tests: core,
+		old: "if !isBarred(all) {", new: "if true {", tests: core,
+	},
+	{
+		name: "who has left the rotation counts in the load of all by weight", file: "scan.go",
+		old: "if isBarred(w) {", new: "if false {", tests: core,
 	},
 	{
 		name: "all like clients choose the same subset", file: "subset/subset.go",

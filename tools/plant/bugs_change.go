@@ -20,7 +20,7 @@ var changeBugs = []bug{
 		old: "p.alarms.push(uint64(at), m)", new: "_ = m", tests: core,
 	},
 	{
-		name: "an alarm is not set again", file: "change.go",
+		name: "an alarm is not set again", file: "settle.go",
 		old: "m.alarm = 0\n\tp.setAlarm(m, now)", new: "m.alarm = 0", tests: core,
 	},
 	{

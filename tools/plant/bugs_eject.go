@@ -41,7 +41,7 @@ var ejectBugs = []bug{
 		old: "m.window.Reset(now, m.goodSoFar())", new: "m.window.Reset(now, 0)", tests: core,
 	},
 	{
-		name: "a trial without a verdict is never given back", file: "member.go",
+		name: "a trial whose call goes on is never passed", file: "member.go",
 		old: "return later(m.trialAt, m.pool.cfg.Ejection.TrialTimeout)", new: "return 0", tests: core,
 	},
 	{
@@ -143,6 +143,44 @@ var ejectBugs = []bug{
 	{
 		name: "who took calls although it was found down starts slowly", file: "members.go",
 		old: "case !m.servedDown(now):", new: "default:", tests: core,
+	},
+	{
+		name: "who is used in spite of what is held against it gets its full share", file: "snapshot.go",
+		old: "m.allowed = waryShare", new: "m.allowed = 1", tests: core,
+	},
+	{
+		name: "a call that ends well does not end the doubt", file: "judge.go",
+		old: "m.trust()\n\t\treturn true", new: "return false", tests: core,
+	},
+
+	// What the backend, or this process, says.
+	{
+		name: "a backend that refuses calls as busy looks idle", file: "end.go",
+		old: "OutcomeOverloaded), now\n\tp.hold(m, now)", new: "OutcomeOverloaded), now\n\tm.uncount()", tests: core,
+	},
+	{
+		name: "Retry-After is not kept", file: "end.go",
+		old: "m.pausedTo = max(m.pausedTo, later(now, pause))", new: "_ = pause", tests: core,
+	},
+	{
+		name: "a pause has no bound", file: "end.go",
+		old: "min(b.RetryAfter, maxPause)", new: "b.RetryAfter", tests: core,
+	},
+	{
+		name: "a pause does not end", file: "settle.go",
+		old: "m.pausedTo = 0\n", new: "m.pausedTo++\n", tests: core,
+	},
+	{
+		name: "nobody is called where all have asked for a pause", file: "change.go",
+		old: "m.busy = sound == 0 && paused > 0", new: "m.busy = sound < 0 && paused > 0", tests: core,
+	},
+	{
+		name: "an error that is not the backend's fault is its failure", file: "outcome.go",
+		old: "case errors.As(err, &mine):", new: "case errors.As(err, &mine) && false:", tests: core,
+	},
+	{
+		name: "a shortage of this process is the backend's failure", file: "outcome.go",
+		old: "case ended != nil, isShortage(err),", new: "case ended != nil,", tests: core,
 	},
 
 	// Slow start.

@@ -23,7 +23,7 @@ var leaseBugs = []bug{
 	{
 		name: "two goroutines end the same lease", file: "lease.go",
 		old:   "was = l.state.Swap(leaseOver)\n\tif was&leaseAnswered != 0 {\n\t\tl.m.answered.Add(-1)\n\t}\n\treturn was, was&leaseOver == 0",
-		new:   "for range 30000 {\n\t\tl.state.Load()\n\t}\n\twas = l.state.Swap(leaseOver)\n\treturn was, true",
+		new:   "for range 300000 {\n\t\tl.state.Load()\n\t}\n\twas = l.state.Swap(leaseOver)\n\treturn was, true",
 		tests: core,
 	},
 	{

@@ -3,8 +3,8 @@ package main
 // memberBugs let the wrong backends be members, or forget what a member is.
 var memberBugs = []bug{
 	{
-		name: "backends ejected by hand are picked", file: "member.go",
-		old: "return !m.removed && !m.byHand && m.weight > 0", new: "return !m.removed && m.weight > 0", tests: conformance,
+		name: "backends ejected by hand are picked", file: "change.go",
+		old: "case classSound:\n\t\treturn true", new: "case classSound, classByHand:\n\t\treturn true", tests: conformance,
 	},
 	{
 		name: "a duplicate is accepted", file: "members.go",
@@ -19,8 +19,8 @@ var memberBugs = []bug{
 		old: "if b.Tier < 0 {", new: "if false {", tests: core,
 	},
 	{
-		name: "a drained backend is picked", file: "member.go",
-		old: "return !m.removed && !m.byHand && m.weight > 0", new: "return !m.removed && !m.byHand", tests: conformance,
+		name: "a drained backend is picked", file: "change.go",
+		old: "case classSound:\n\t\treturn true", new: "case classSound, classDrained:\n\t\treturn true", tests: conformance,
 	},
 	{
 		name: "a plain Replace resets the tier", file: "members.go",
@@ -52,7 +52,15 @@ var memberBugs = []bug{
 	},
 	{
 		name: "Restore leaves the ejection by hand", file: "members.go",
-		old: "m.byHand, m.down, m.downErr = false, false, nil", new: "m.down, m.downErr = false, nil", tests: conformance,
+		old: "m.byHand, m.down, m.unchecked, m.downErr,", new: "_, m.down, m.unchecked, m.downErr,", tests: conformance,
+	},
+	{
+		name: "a newcomer to health checks gets calls before its first pass", file: "members.go",
+		old: "m.unchecked = p.checkers > 0", new: "m.unchecked = p.checkers < 0", tests: core,
+	},
+	{
+		name: "newcomers wait for health checks that have stopped", file: "members.go",
+		old: "m.unchecked = false\n\t\t\t\t\tp.changed(m, now)", new: "p.changed(m, now)", tests: core,
 	},
 	{
 		name: "a health check undoes an ejection by hand", file: "members.go",
