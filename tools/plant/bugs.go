@@ -26,4 +26,5 @@ var bugs = slices.Concat(
 	healthBugs,
 	simBugs,
 	innerBugs,
+	carpBugs, // hashing, and subsets
 )
