@@ -40,8 +40,9 @@ type Config struct {
 	// it is believed. 0: 1 min. Negative: never.
 	ShrinkAfter time.Duration
 
-	// MaxStale is how long the members are kept while lookups fail or are empty. After
-	// that the pool is emptied; the first answer fills it again. 0: for ever.
+	// MaxStale is how long the members are kept while lookups fail or are empty, from the
+	// first such lookup on. After that the pool is emptied; the first answer fills it
+	// again. 0: for ever.
 	MaxStale time.Duration
 
 	// Seed fixes the jitter, so that a run can be repeated. 0: another jitter in every

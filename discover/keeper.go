@@ -16,21 +16,24 @@ type keeper[T comparable] struct {
 
 	members []evenkeel.Member[T] // the pool's
 	good    []evenkeel.Member[T] // of the last answer that was believed
-	heard   time.Time            // when an answer with members last came
+	silent  time.Time            // since when there has been no answer with members; zero: the last lookup brought one
 	shrunk  time.Time            // since when the answers leave out too many; zero: they do not
 }
 
 // rule takes an answer whose members are tidy, and returns the members to have from now
 // on, with the reason where they are not those of the answer.
 func (k *keeper[T]) rule(answer []evenkeel.Member[T], err error, now time.Time) ([]evenkeel.Member[T], ruling, error) {
-	if err != nil {
-		return k.members, failed, err
-	}
 	left, were := usable(answer), usable(k.good)
-	if left == 0 {
+	if (err != nil || left == 0) && k.silent.IsZero() {
+		k.silent = now
+	}
+	switch {
+	case err != nil:
+		return k.members, failed, err
+	case left == 0:
 		return k.members, empty, ErrEmpty
 	}
-	k.heard = now
+	k.silent = time.Time{}
 	if float64(were-left) <= k.maxShrink*float64(were) {
 		k.shrunk = time.Time{}
 	} else if k.shrunk.IsZero() {
@@ -46,7 +49,7 @@ func (k *keeper[T]) rule(answer []evenkeel.Member[T], err error, now time.Time) 
 
 // staleAt is when the members are given up unless an answer comes, if that is at all.
 func (k *keeper[T]) staleAt() (at time.Time, any bool) {
-	return k.heard.Add(k.maxStale), k.maxStale > 0 && len(k.members) > 0 && !k.heard.IsZero()
+	return k.silent.Add(k.maxStale), k.maxStale > 0 && len(k.members) > 0 && !k.silent.IsZero()
 }
 
 // drop forgets the last good answer: whatever the next one holds is believed.
