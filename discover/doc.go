@@ -35,7 +35,7 @@
 //   - [File]: a file that is read again and again.
 //   - [Static]: a fixed list.
 //   - [Func]: a function, for any registry.
-//   - [Resolve], [Step]: a source made from another one.
+//   - [Resolved], [Step], [Subset]: a source made from another one.
 //
 // [Parse] makes a source from a text such as "dns://orders.internal:8080".
 //

@@ -55,17 +55,3 @@ func (f Func[T]) Lookup(ctx context.Context) (Answer[T], error) { return f(ctx) 
 func Static[T comparable](backends ...T) Source[T] {
 	return Func[T](func(context.Context) (Answer[T], error) { return Backends(backends...), nil })
 }
-
-// Step returns a Source whose answers are those of source after step, such as one that
-// takes a subset or sets tiers by zone. step is given a copy that it may change and
-// return.
-func Step[T comparable](source Source[T], step func([]evenkeel.Member[T]) []evenkeel.Member[T]) Source[T] {
-	return Func[T](func(ctx context.Context) (Answer[T], error) {
-		answer, err := source.Lookup(ctx)
-		if err == nil {
-			own := append(make([]evenkeel.Member[T], 0, len(answer.Members)), answer.Members...)
-			answer.Members = step(own)
-		}
-		return answer, err
-	})
-}
