@@ -21,7 +21,9 @@ type Resolver interface {
 }
 
 // System returns a Resolver that asks r, which does not tell how long an answer is good.
-// nil: net.DefaultResolver.
+// nil: net.DefaultResolver. A lookup that is given up returns at once, but package net may
+// keep a goroutine for it until its own timeout, which is 5 s for each server and attempt
+// by default.
 func System(r *net.Resolver) Resolver {
 	if r == nil {
 		r = net.DefaultResolver
