@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// ErrNoAnswer: no lookup has brought members in time, so Follow has given up. It
-	// wraps why the last lookup did not.
+	// ErrNoAnswer is the error of Follow when no lookup has brought members in time. What
+	// Follow returns also wraps why the last lookup did not.
 	ErrNoAnswer = errors.New("discover: no answer in time")
 
-	// ErrEmpty: an answer holds no member that could get a call: none at all, or only
+	// ErrEmpty says that an answer holds no member that could get a call: none at all, or only
 	// ones of weight 0.
 	ErrEmpty = errors.New("discover: the answer is empty")
 
-	// ErrShrunk: an answer leaves out more members than Config.MaxShrink allows.
+	// ErrShrunk says that an answer leaves out more members than Config.MaxShrink allows.
 	ErrShrunk = errors.New("discover: the answer leaves out too many members")
 )
 

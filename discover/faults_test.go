@@ -2,7 +2,6 @@ package discover_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -511,6 +510,6 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 		_, err := discover.Follow(t.Context(), newPool(t, evenkeel.Config{}), source, discover.Config{FirstAnswer: time.Second})
 		assert.ErrorIs(t, err, discover.ErrNoAnswer)
 		assert.ErrorIs(t, err, discover.ErrEmpty)
-		assert.True(t, errors.Is(err, errDown), "what was left out is the reason")
+		assert.ErrorIs(t, err, errDown, "what was left out is the reason")
 	})
 }

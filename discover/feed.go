@@ -63,14 +63,16 @@ func (f *feed[T]) note(r ruling, why error, skipped []error, now time.Time) {
 // drop empties the pool: there has been no answer for too long.
 func (f *feed[T]) drop() {
 	f.keeper.drop()
-	_ = f.give(nil, dropped, fmt.Errorf("discover: no answer with members for %v", f.keeper.maxStale)) // an empty list is never refused
+	// The pool has taken members before, so it refuses none.
+	_ = f.give(nil, dropped, fmt.Errorf("discover: no answer with members for %v", f.keeper.maxStale))
 }
 
 // give makes members the pool's, and says so if that changes anything, or if the ruling
-// is another one than before. The pool refuses only if it is not one that NewPool made.
+// is another one than before. The pool refuses only if it is not one that NewPool made;
+// after Close nothing is given.
 func (f *feed[T]) give(members []evenkeel.Member[T], r ruling, why error) error {
-	if f.ctx.Err() != nil {
-		return nil
+	if err := f.ctx.Err(); err != nil {
+		return err
 	}
 	ordered, d := compare(f.keeper.members, members)
 	if !d.none() {

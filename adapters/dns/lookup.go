@@ -91,7 +91,8 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, questio
 		return nil, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })() // ends a read at once
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // ends a read at once
+	defer stop()
 	client := &dns.Client{Net: network, Timeout: timeout, UDPSize: datagram}
 	answer, _, err := client.ExchangeWithConnContext(ctx, question, &dns.Conn{Conn: conn, UDPSize: datagram})
 	if ctx.Err() != nil && err != nil {
