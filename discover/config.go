@@ -32,8 +32,8 @@ type Config struct {
 	Timeout time.Duration
 
 	// MaxShrink is the largest share of the members, from 0 to 1, that an answer may
-	// leave out and be believed at once. Only members of a weight above 0 count, and new
-	// ones make up for old ones. 0: 0.5. 1: all but the last. Negative: none.
+	// leave out and be believed at once. New members make up for old ones, and one that
+	// an answer drains, by a weight of 0, is not left out. 0: 0.5. 1: all but the last. Negative: none.
 	MaxShrink float64
 
 	// ShrinkAfter is how long the source must go on saying that so many are gone until

@@ -155,6 +155,24 @@ func TestAllNewIsNoShrinking(t *testing.T) {
 	})
 }
 
+// A member that is drained has not been forgotten: the source knows what it says.
+func TestDrainingIsNoShrinking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, source := newPool(t, evenkeel.Config{}), newRegistry("a", "b", "c", "d")
+		f := follow(t, pool, source, steady)
+		defer f.Close()
+		source.set(func(r *registry) {
+			r.answer.Members = []evenkeel.Member[string]{{Backend: "a", Weight: 1}, {Backend: "b"}, {Backend: "c"}, {Backend: "d"}}
+		})
+		pass(10 * time.Second)
+		assert.Equal(t, evenkeel.StateDrained, stats(pool, "d").State)
+		source.say("a")
+		pass(10 * time.Second)
+		assert.Equal(t, []string{"a"}, members(pool))
+		assert.NoError(t, f.Stats().Err)
+	})
+}
+
 // F136: after MaxStale, and not before, the members are given up; the first answer
 // brings them back. A member is not stale between good answers, however rare these are.
 func TestF136StaleMembersAreDropped(t *testing.T) {

@@ -23,7 +23,7 @@ type keeper[T comparable] struct {
 // rule takes an answer whose members are tidy, and returns the members to have from now
 // on, with the reason where they are not those of the answer.
 func (k *keeper[T]) rule(answer []evenkeel.Member[T], err error, now time.Time) ([]evenkeel.Member[T], ruling, error) {
-	left, were := usable(answer), usable(k.good)
+	left := usable(answer)
 	if (err != nil || left == 0) && k.silent.IsZero() {
 		k.silent = now
 	}
@@ -34,7 +34,8 @@ func (k *keeper[T]) rule(answer []evenkeel.Member[T], err error, now time.Time) 
 		return k.members, empty, ErrEmpty
 	}
 	k.silent = time.Time{}
-	if float64(were-left) <= k.maxShrink*float64(were) {
+	were := usable(k.good)
+	if float64(were-left-drained(k.good, answer)) <= k.maxShrink*float64(were) {
 		k.shrunk = time.Time{}
 	} else if k.shrunk.IsZero() {
 		k.shrunk = now

@@ -59,6 +59,17 @@ func usable[T comparable](members []evenkeel.Member[T]) (n int) {
 	return n
 }
 
+// drained is how many of the old members that could get calls are drained in the new list.
+func drained[T comparable](old, new []evenkeel.Member[T]) (n int) {
+	now := index(new)
+	for _, m := range old {
+		if new, is := now[m.Backend]; m.Weight > 0 && is && new.Weight == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // union adds to members those of more whose backends are not among them.
 func union[T comparable](members, more []evenkeel.Member[T]) []evenkeel.Member[T] {
 	have := index(members)
