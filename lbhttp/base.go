@@ -61,6 +61,17 @@ func clone(t *http.Transport) *http.Transport {
 	return c
 }
 
+// speaksHTTP2 reports whether copies of t may speak HTTP/2 for a scheme.
+func speaksHTTP2(t *http.Transport, scheme string) bool {
+	if scheme == "http" {
+		return t.Protocols != nil && t.Protocols.UnencryptedHTTP2() && !t.Protocols.HTTP1()
+	}
+	if t.Protocols != nil {
+		return t.Protocols.HTTP2()
+	}
+	return t.ForceAttemptHTTP2 || t.TLSNextProto["h2"] != nil || (t.TLSNextProto == nil && t.TLSClientConfig == nil && t.DialContext == nil)
+}
+
 // canDial reports whether a direct transport can carry the requests of a scheme to
 // the backend at to. It cannot if the path or the scheme of the request have to
 // change, if a proxy must learn the backend's address, or if the template dials by

@@ -34,18 +34,29 @@ type Config struct {
 	// a goroutine where nobody can recover it, and ends the process.
 	Outcome func(Attempt) evenkeel.Outcome
 
+	// OnAttempt is told of each attempt at its end, after its outcome is known and its
+	// lease is over. It is called from any goroutine, from many at once, and outside
+	// every lock of the Transport. A request that has ended its attempt by an error of
+	// its own waits for OnAttempt to return. It must not panic; see Outcome. nil: nobody
+	// is told, which costs nothing.
+	OnAttempt func(Attempt)
+
 	// Retry says when a request is tried again on another backend. It is on by
 	// default.
 	Retry Retry
 }
 
 // Retry says when a request is tried again. Each attempt goes to a backend that the
-// same request has not been sent to yet, and ends before the next attempt begins.
+// same request has not been sent to yet, and ends before the next attempt begins. A
+// backend that has refused the stream may be asked again if there is no other. What
+// one backend says of itself is not applied to others: a Retry-After does not delay
+// the attempt on another backend.
 // The zero value is the recommended set-up.
 //
 // A request is tried again if its body can be replayed, and if
 //
-//   - it was certainly not sent, because no connection could be made; or
+//   - it was certainly not sent, because no connection could be made, or the server
+//     refused its HTTP/2 stream, by which it says that it has not acted on it; or
 //   - it was answered 421 Misdirected Request, by which a server says that it has not
 //     acted on the request, or answered with one of Statuses; or
 //   - it is idempotent, and the connection failed before the response header. GET,
@@ -79,11 +90,14 @@ type Retry struct {
 	// each second. Share is at most 1. 0: 0.2 and 10. Negative: none.
 	Share, PerSecond float64
 
-	// MaxWait is the longest Retry-After, of a response with one of Statuses, that is
-	// waited for. Nothing is in flight during the wait. A response that asks for more
-	// than MaxWait, or for more than is left until the context's deadline, is returned
-	// as it is. 0: 10 s. Negative: any response that asks for a wait is returned.
-	MaxWait time.Duration
+	// AttemptTimeout is how long an attempt may take from its lease to its response
+	// header: to connect, to send the request with its body, and to wait. Informational
+	// responses (1xx) do not end that time. An attempt that takes longer has failed by
+	// its backend's fault, and is followed by another as the rules above allow: a
+	// request that is not idempotent only if it had no connection yet. The timeout
+	// applies to the last attempt too, and if Off is set. What remains of the context's
+	// deadline bounds it. 0: none.
+	AttemptTimeout time.Duration
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -105,15 +119,17 @@ func (c Config) withDefaults() (Config, error) {
 	if math.IsNaN(r.PerSecond) || r.PerSecond > math.MaxInt32 {
 		return bad("Retry.PerSecond", "%v is not a number of at most %d", r.PerSecond, math.MaxInt32)
 	}
+	if r.AttemptTimeout < 0 {
+		return bad("Retry.AttemptTimeout", "%v is negative", r.AttemptTimeout)
+	}
 	orDefault(&r.Attempts, 3)
 	orDefault(&r.Share, 0.2)
 	orDefault(&r.PerSecond, 10)
-	orDefault(&r.MaxWait, 10*time.Second)
-	r.Share, r.PerSecond, r.MaxWait = max(r.Share, 0), max(r.PerSecond, 0), max(r.MaxWait, 0)
+	r.Share, r.PerSecond = max(r.Share, 0), max(r.PerSecond, 0)
 	return c, nil
 }
 
-func orDefault[V int | float64 | time.Duration](v *V, def V) {
+func orDefault[V int | float64](v *V, def V) {
 	if *v == 0 {
 		*v = def
 	}

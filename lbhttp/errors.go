@@ -80,6 +80,9 @@ func (e *Error) Temporary() bool { return e.Timeout() }
 func reason(status int, err error) error {
 	switch {
 	case err != nil:
+		if what := shortOf(err); what != "" {
+			return &shortageError{what, err}
+		}
 		return err
 	case status >= 400:
 		return &statusError{status}
@@ -92,6 +95,19 @@ type statusError struct{ code int }
 func (e *statusError) Error() string {
 	return fmt.Sprintf("answered %d %s", e.code, http.StatusText(e.code))
 }
+
+// shortageError is the error of an attempt that this process was too short of
+// something to make.
+type shortageError struct {
+	what string
+	error
+}
+
+func (e *shortageError) Error() string {
+	return "this process is short of " + e.what + ": " + e.error.Error()
+}
+
+func (e *shortageError) Unwrap() error { return e.error }
 
 var (
 	errNothing = errors.New("lbhttp: the base RoundTripper returned neither a response nor an error")

@@ -1,10 +1,8 @@
 package lbhttp
 
 import (
-	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,23 +49,6 @@ func legacyCancel(req *http.Request) evenkeel.Outcome {
 // gaveUp reports whether the caller has ended the request.
 func gaveUp(req *http.Request) bool {
 	return req.Context().Err() != nil || legacyCancel(req) != evenkeel.OutcomeFailure
-}
-
-// sleep waits for d, unless the caller ends the request first.
-func sleep(req *http.Request, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-req.Context().Done():
-		return context.Cause(req.Context())
-	case <-req.Cancel: //nolint:staticcheck // deprecated, but http.Client uses it
-		return context.Canceled
-	}
 }
 
 // invalid reports whether http.Transport refuses a request, so that the error says
@@ -117,19 +98,4 @@ func bodiless(method string, resp *http.Response) bool {
 		return true
 	}
 	return method == http.MethodHead
-}
-
-// retryAfter is how long a response asks to wait; 0 if it does not ask.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := h.Get("Retry-After")
-	if v == "" {
-		return 0
-	}
-	if s, err := strconv.ParseUint(v, 10, 31); err == nil {
-		return time.Duration(s) * time.Second
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
@@ -16,13 +17,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	if t.retries {
-		t.budget.requests.Add(1)
-	}
-	a := t.newAttempt(req)
+	t.budget.requests.Add(1)
+	a := t.newAttempt(req, 1, ReasonFirst)
 	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
-	var err error
-	if a.lease, err = t.lb.Lease(req.Context()); err != nil {
+	if err := a.take(evenkeel.Call[string]{}); err != nil {
+		t.figures.unleased.Add(1)
 		closeBody(req)
 		return nil, err
 	}
@@ -31,6 +30,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return a.hand(resp), nil
 	}
 	return t.again(a, resp, err)
+}
+
+// take leases a backend for the attempt.
+func (a *attempt) take(call evenkeel.Call[string]) (err error) {
+	t := a.t
+	if !t.observed() {
+		a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
+		return err
+	}
+	asked := time.Since(t.made)
+	a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
+	a.copy.begun = time.Since(t.made)
+	a.copy.waited = a.copy.begun - asked
+	return err
 }
 
 // refuse finds what is wrong with a request before a backend is leased.
@@ -53,14 +66,11 @@ func (t *Transport) refuse(req *http.Request) error {
 // again continues after a first attempt that brought an error or an unwelcome
 // response. It asks other backends as far as the rules of Retry allow.
 func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Response, error) {
-	var (
-		tries []Try
-		tried []string
-	)
+	var tries []Try
+	var avoid tried
 	for {
-		backend := a.lease.Backend()
-		tries = append(tries, Try{backend, reason(a.status, err)})
-		body, wait, stopped, ok := t.mayRetry(a, resp, err, len(tries))
+		tries = append(tries, Try{a.lease.Backend(), reason(a.status, err)})
+		next, stopped, ok := t.mayRetry(a, resp, err, len(tries))
 		if !ok {
 			if resp != nil {
 				return a.hand(resp), nil
@@ -69,18 +79,14 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			return nil, &Error{Tries: tries, Stopped: stopped}
 		}
 		a.sent.settle()
-		a.end(err)
-		tried = append(tried, backend)
+		a.settle(err)
+		avoid.add(a.lease.Backend(), next.why)
 
-		next := t.newAttempt(a.caller)
-		lerr := sleep(a.caller, wait)
-		if lerr == nil {
-			next.lease, lerr = t.lb.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried})
-		}
-		if lerr != nil {
+		following := t.newAttempt(a.caller, len(tries)+1, next.why)
+		if lerr := avoid.lease(following); lerr != nil {
 			t.budget.refund()
-			if body != nil {
-				_ = body.Close()
+			if next.body != nil {
+				_ = next.body.Close()
 			}
 			if resp != nil && !gaveUp(a.caller) {
 				return resp, nil // the last answer stands; its lease has ended
@@ -90,14 +96,36 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			}
 			return nil, &Error{Tries: tries, Stopped: "no further attempt: " + lerr.Error(), cause: causeOf(a.caller, lerr)}
 		}
+		t.figures.retried(next.why)
 		if resp != nil {
 			drain(resp.Body)
 		}
-		a = next
-		if resp, err = a.send(body); err == nil && !t.unwelcome(resp) {
+		a = following
+		if resp, err = a.send(next.body); err == nil && !t.unwelcome(resp) {
 			return a.hand(resp), nil
 		}
 	}
+}
+
+// tried is the backends that attempts at one request were made on. A backend that
+// has refused the stream has not had the request, so it may be asked again if there
+// is no other: http.Transport would have done so too.
+type tried struct{ all, acted []string }
+
+func (b *tried) add(backend string, failed Reason) {
+	b.all = append(b.all, backend)
+	if failed != ReasonRefused {
+		b.acted = append(b.acted, backend)
+	}
+}
+
+// lease leases a backend for a further attempt.
+func (b *tried) lease(a *attempt) error {
+	err := a.take(evenkeel.Call[string]{Avoid: b.all})
+	if errors.Is(err, evenkeel.ErrNoBackends) && len(b.acted) < len(b.all) {
+		err = a.take(evenkeel.Call[string]{Avoid: b.acted})
+	}
+	return err
 }
 
 // causeOf is the cause in an Error whose further attempt got no lease: lerr, unless

@@ -21,6 +21,7 @@ type Transport struct {
 	cfg     Config
 	retries bool // there may be more than one attempt
 	budget  budget
+	figures figures
 	made    time.Time
 }
 
@@ -80,6 +81,9 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	}
 	return t, nil
 }
+
+// observed reports whether somebody asks how each attempt went.
+func (t *Transport) observed() bool { return t.cfg.Outcome != nil || t.cfg.OnAttempt != nil }
 
 // CloseIdleConnections closes the connections that are not in use, among them those
 // to backends that have left the pool. If Config.Base has a method of this name, it
