@@ -47,6 +47,7 @@ func startRaw(t testing.TB, secure *tls.Config, onStream func(c net.Conn, id uin
 		s.secure = secure.Clone()
 		s.secure.NextProtos = []string{"h2"}
 	}
+	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -55,10 +56,11 @@ func startRaw(t testing.TB, secure *tls.Config, onStream func(c net.Conn, id uin
 				return
 			}
 			s.opened.Add(1)
+			context.AfterFunc(ctx, func() { _ = c.Close() })
 			wg.Go(func() { s.serve(c) })
 		}
 	})
-	t.Cleanup(func() { _ = l.Close(); wg.Wait() })
+	t.Cleanup(func() { _ = l.Close(); stop(); wg.Wait() })
 	return s
 }
 

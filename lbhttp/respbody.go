@@ -38,7 +38,8 @@ func (b *respBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ended ends the attempt because of an error of Read.
+// ended ends the attempt because of an error of Read. When it returns the lease is
+// over, whoever ended it.
 func (b *respBody) ended(err error) {
 	a := (*attempt)(b)
 	switch {
@@ -47,11 +48,13 @@ func (b *respBody) ended(err error) {
 	case a.closing.Load(): // the caller's Close is the cause of the error
 		a.closed()
 	default:
-		a.end(err)
+		a.settle(err)
 	}
 }
 
-// Close implements io.Closer.
+// Close implements io.Closer. If the end of the request's context is ending the
+// attempt, Close does not wait for that: it may be called by a function of the
+// user's that has just heard of this end.
 func (b *respBody) Close() error {
 	a := (*attempt)(b)
 	a.closing.Store(true) // before Close: a Read that Close interrupts looks at it

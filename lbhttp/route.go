@@ -57,7 +57,7 @@ func newRoute(template *http.Transport, t *target, n name) *route {
 	sent := cmp.Or(t.url.Scheme, n.scheme)
 	r.http2, r.plain = speaksHTTP2(template, sent), sent == "http"
 	r.turn.Store(t.turns.Add(1))
-	if r.direct = n.whole && canDial(template, t.url, n.scheme); r.direct {
+	if r.direct = n.whole && canDial(template, t.url, n.scheme, n.host); r.direct {
 		r.via = direct(template, t.url, n.scheme)
 	} else {
 		r.via = addressed(template, t.url, n.scheme, n.host)

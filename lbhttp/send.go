@@ -29,7 +29,7 @@ func (a *attempt) prepare(ctx context.Context, body io.ReadCloser, to *url.URL) 
 	req := a.caller
 	watched := body != nil && body != http.NoBody && (req.GetBody == nil || !plain(body, req.ContentLength))
 	if a.copy == nil {
-		if to == nil && !watched && body == req.Body {
+		if to == nil && !watched && body == req.Body && ctx == req.Context() {
 			return req
 		}
 		a.copy = &sentCopy{}
