@@ -24,6 +24,7 @@ type attempt struct {
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's body
 
+	tracked bool        // the attempt goes on until the response's body is closed
 	closing atomic.Bool // the caller closes the response's body, or has closed it
 
 	headed atomic.Bool // there was a header: status is set, and copy.seen if somebody asks for it
@@ -35,10 +36,11 @@ type attempt struct {
 
 	ending  sync.Mutex // guards what follows; no function of the user's runs under it
 	own     *ownContext
-	route   *route // the one that the attempt has entered; nil: none
-	conns   *Conns // of the route
-	answers uint64 // of the route, when the attempt entered it
-	over    bool   // somebody has claimed the end
+	route   *route   // the one that the attempt has entered; nil: none
+	conns   *Conns   // of the route
+	answers uint64   // of the route, when the attempt entered it
+	over    bool     // somebody has claimed the end
+	verdict *verdict // the caller's, nil if it has none; not changed once over is set
 
 	// concluding is held by whoever has claimed the end, until the lease is over.
 	concluding sync.Mutex
@@ -79,20 +81,28 @@ func (a *attempt) end(err error) {
 	}
 }
 
-// settle is end for RoundTrip: when it returns the lease is over, whoever ended it.
+// settle is end, and waits: when it returns the lease is over, whoever ended it.
 func (a *attempt) settle(err error) {
 	a.end(err)
 	a.concluding.Lock()
 	a.concluding.Unlock() //nolint:staticcheck // nothing is guarded: the end is waited for
 }
 
-// finish ends the attempt because the response's body was read to its end, which
-// also brings the trailer.
+// finish ends the attempt because the response's body was read to its end.
 func (a *attempt) finish() {
 	if a.claim() {
 		a.unwatch()
-		a.copy.recordTrailer()
 		a.conclude(nil)
+	}
+}
+
+// recordTrailer keeps the trailer, which the base sets when the body has been read to
+// its end.
+func (a *attempt) recordTrailer() {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.copy.recordTrailer()
 	}
 }
 
@@ -133,12 +143,8 @@ func (a *attempt) conclude(err error) {
 	defer a.lease.Release() // in case a function of the user's panics
 	a.leave()
 	end := a.ended(err)
-	how := a.judge(end)
-	if why := reason(end.Status, err); how == evenkeel.OutcomeSuccess || how == evenkeel.OutcomeNeutral {
-		a.lease.DoneAs(how, nil)
-	} else {
-		a.lease.DoneAs(how, why)
-	}
+	how, why := a.judge(end)
+	a.lease.DoneAs(how, why)
 	if observe := a.t.cfg.OnAttempt; observe != nil {
 		end.Outcome = how
 		observe(end)
@@ -164,12 +170,20 @@ func (a *attempt) ended(err error) Attempt {
 	return end
 }
 
-// judge returns the outcome of an attempt that ended so.
-func (a *attempt) judge(end Attempt) evenkeel.Outcome {
-	if a.t.cfg.Outcome != nil {
-		return a.t.cfg.Outcome(end)
+// judge returns the outcome of an attempt that ended so, and the reason to keep.
+func (a *attempt) judge(end Attempt) (how evenkeel.Outcome, why error) {
+	if v := a.verdict; v != nil {
+		return v.outcome, v.err
 	}
-	return DefaultOutcome(end)
+	if a.t.cfg.Outcome != nil {
+		how = a.t.cfg.Outcome(end)
+	} else {
+		how = DefaultOutcome(end)
+	}
+	if how == evenkeel.OutcomeSuccess || how == evenkeel.OutcomeNeutral {
+		return how, nil
+	}
+	return how, reason(end.Status, end.Err)
 }
 
 // leave leaves the route and ends the attempt's own context. The caller has claimed

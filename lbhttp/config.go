@@ -34,6 +34,11 @@ type Config struct {
 	// a goroutine where nobody can recover it, and ends the process.
 	Outcome func(Attempt) evenkeel.Outcome
 
+	// Key is what a request is about, for balancers whose policy sends the same key to
+	// the same backend; see evenkeel.Call.Key. It is called once for each request. ""
+	// is no key. nil: no request has one.
+	Key func(*http.Request) string
+
 	// OnAttempt is told of each attempt at its end, after its outcome is known and its
 	// lease is over. It is called from any goroutine, from many at once, and outside
 	// every lock of the Transport. A request that has ended its attempt by an error of

@@ -9,8 +9,16 @@ import (
 // ends.
 func (a *attempt) hand(resp *http.Response) *http.Response {
 	a.sent.settle()
+	if tracker := trackerOf(a.caller.Context()); tracker != nil {
+		a.tracked = true
+		tracker.last.Store(a)
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
 	switch {
-	case resp.Body == nil || resp.Body == http.NoBody || bodiless(a.caller.Method, resp):
+	case !a.tracked && (resp.Body == http.NoBody || bodiless(a.caller.Method, resp)):
+		a.recordTrailer()
 		a.finish()
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		a.body = resp.Body
@@ -44,7 +52,10 @@ func (b *respBody) ended(err error) {
 	a := (*attempt)(b)
 	switch {
 	case err == io.EOF:
-		a.finish()
+		a.recordTrailer()
+		if !a.tracked {
+			a.finish()
+		}
 	case a.closing.Load(): // the caller's Close is the cause of the error
 		a.closed()
 	default:

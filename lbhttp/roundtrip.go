@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
@@ -20,7 +19,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.budget.requests.Add(1)
 	a := t.newAttempt(req, 1, ReasonFirst)
 	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
-	if err := a.take(evenkeel.Call[string]{}); err != nil {
+	call := evenkeel.Call[string]{}
+	if t.cfg.Key != nil {
+		call.Key = t.cfg.Key(req)
+	}
+	if err := a.take(call); err != nil {
 		t.figures.unleased.Add(1)
 		closeBody(req)
 		return nil, err
@@ -29,21 +32,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil && !t.unwelcome(resp) {
 		return a.hand(resp), nil
 	}
-	return t.again(a, resp, err)
-}
-
-// take leases a backend for the attempt.
-func (a *attempt) take(call evenkeel.Call[string]) (err error) {
-	t := a.t
-	if !t.observed() {
-		a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
-		return err
-	}
-	asked := time.Since(t.made)
-	a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
-	a.copy.begun = time.Since(t.made)
-	a.copy.waited = a.copy.begun - asked
-	return err
+	return t.again(a, resp, err, tried{key: call.Key})
 }
 
 // refuse finds what is wrong with a request before a backend is leased.
@@ -65,9 +54,8 @@ func (t *Transport) refuse(req *http.Request) error {
 
 // again continues after a first attempt that brought an error or an unwelcome
 // response. It asks other backends as far as the rules of Retry allow.
-func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Response, error) {
+func (t *Transport) again(a *attempt, resp *http.Response, err error, avoid tried) (*http.Response, error) {
 	var tries []Try
-	var avoid tried
 	for {
 		tries = append(tries, Try{a.lease.Backend(), reason(a.status, err)})
 		next, stopped, ok := t.mayRetry(a, resp, err, len(tries))
@@ -105,27 +93,6 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			return a.hand(resp), nil
 		}
 	}
-}
-
-// tried is the backends that attempts at one request were made on. A backend that
-// has refused the stream has not had the request, so it may be asked again if there
-// is no other: http.Transport would have done so too.
-type tried struct{ all, acted []string }
-
-func (b *tried) add(backend string, failed Reason) {
-	b.all = append(b.all, backend)
-	if failed != ReasonRefused {
-		b.acted = append(b.acted, backend)
-	}
-}
-
-// lease leases a backend for a further attempt.
-func (b *tried) lease(a *attempt) error {
-	err := a.take(evenkeel.Call[string]{Avoid: b.all})
-	if errors.Is(err, evenkeel.ErrNoBackends) && len(b.acted) < len(b.all) {
-		err = a.take(evenkeel.Call[string]{Avoid: b.acted})
-	}
-	return err
 }
 
 // causeOf is the cause in an Error whose further attempt got no lease: lerr, unless

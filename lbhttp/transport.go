@@ -41,7 +41,9 @@ func NewTransport(lb evenkeel.Balancer[string]) *Transport {
 //   - evenkeel.ErrBadConfig if a field of cfg is out of range, or lb is nil or a nil
 //     pointer;
 //   - evenkeel.ErrBadBackend if lb has a method Pool, as the balancers of this module
-//     have, and ParseBackend refuses a member of that pool.
+//     have, and ParseBackend refuses a member of that pool, or two members are the
+//     same server, as http://a and http://A:80/ are; the error then matches
+//     evenkeel.ErrDuplicate too.
 //
 // A backend that joins later is parsed when a request comes to it. If ParseBackend
 // refuses it, that attempt fails and counts against the backend.

@@ -1,0 +1,53 @@
+package lbhttp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evenkeel-go/evenkeel"
+)
+
+// take leases a backend for the attempt.
+func (a *attempt) take(call evenkeel.Call[string]) (err error) {
+	t := a.t
+	if !t.observed() {
+		a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
+		return err
+	}
+	asked := time.Since(t.made)
+	a.lease, err = t.lb.LeaseFor(a.caller.Context(), call)
+	a.copy.begun = time.Since(t.made)
+	a.copy.waited = a.copy.begun - asked
+	return err
+}
+
+// tried is the backends that attempts at one request were made on. A backend that
+// has refused the stream has not had the request, so it may be asked again if there
+// is no other: http.Transport would have done so too.
+type tried struct {
+	key        string // of the request
+	all, acted []string
+}
+
+func (b *tried) add(backend string, failed Reason) {
+	b.all = append(b.all, backend)
+	if failed != ReasonRefused {
+		b.acted = append(b.acted, backend)
+	}
+}
+
+// lease leases a backend for a further attempt.
+func (b *tried) lease(a *attempt) error {
+	err := a.take(evenkeel.Call[string]{Key: b.key, Avoid: b.all})
+	switch {
+	case err == nil && slices.Contains(b.all, a.lease.Backend()):
+		again := a.lease.Backend()
+		a.lease.Release()
+		return fmt.Errorf("%w: the balancer chose %s again: its LeaseFor does not keep to Call.Avoid", evenkeel.ErrNoBackends, again)
+	case errors.Is(err, evenkeel.ErrNoBackends) && len(b.acted) < len(b.all):
+		return a.take(evenkeel.Call[string]{Key: b.key, Avoid: b.acted})
+	}
+	return err
+}
