@@ -2,6 +2,7 @@ package lbhttp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -174,6 +175,9 @@ func (a *attempt) ended(err error) Attempt {
 func (a *attempt) judge(end Attempt) (how evenkeel.Outcome, why error) {
 	if v := a.verdict; v != nil {
 		return v.outcome, v.err
+	}
+	if errors.Is(end.Err, errOvertaken) {
+		return evenkeel.OutcomeNeutral, nil
 	}
 	if a.t.cfg.Outcome != nil {
 		how = a.t.cfg.Outcome(end)

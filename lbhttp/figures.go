@@ -17,15 +17,20 @@ type Stats struct {
 
 	// OverBudget is how many retries the budget of Retry has refused.
 	OverBudget uint64
+
+	// Hedges is how many hedges were sent, HedgesWon how many of them brought the
+	// response, and HedgesOverBudget how many the budget of Hedge has refused.
+	Hedges, HedgesWon, HedgesOverBudget uint64
 }
 
 // figures is what is counted for Stats beside the budget's count of requests. The
 // first attempts are all requests less those that got no lease, so that a request
 // which goes well counts nothing here.
 type figures struct {
-	unleased   atomic.Uint64
-	overBudget atomic.Uint64
-	retries    [len(retryReasons)]atomic.Uint64
+	unleased                            atomic.Uint64
+	overBudget                          atomic.Uint64
+	hedges, hedgesWon, hedgesOverBudget atomic.Uint64
+	retries                             [len(retryReasons)]atomic.Uint64
 }
 
 // retryReasons are the reasons of retries, in the order of figures.retries.
@@ -44,7 +49,8 @@ func (f *figures) retried(why Reason) {
 func (t *Transport) Stats() Stats {
 	f := &t.figures
 	s := Stats{Requests: t.budget.requests.Load(), OverBudget: f.overBudget.Load(), Retries: map[Reason]uint64{}}
-	s.Attempts = s.Requests - min(f.unleased.Load(), s.Requests)
+	s.Hedges, s.HedgesWon, s.HedgesOverBudget = f.hedges.Load(), f.hedgesWon.Load(), f.hedgesOverBudget.Load()
+	s.Attempts = s.Requests - min(f.unleased.Load(), s.Requests) + s.Hedges
 	for i, r := range retryReasons {
 		if n := f.retries[i].Load(); n > 0 {
 			s.Retries[r] = n

@@ -28,11 +28,21 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	resp, err := a.send(req.Body)
-	if err == nil && !t.unwelcome(resp) {
-		return a.hand(resp), nil
+	avoid := tried{key: call.Key}
+	var got entry
+	if t.mayHedge(req) {
+		var failed *entry
+		if got, failed = t.hedged(a, call.Key); failed != nil {
+			avoid.fail(failed)
+		}
+	} else {
+		got.a = a
+		got.resp, got.err = a.send(req.Body)
 	}
-	return t.again(a, resp, err, tried{key: call.Key})
+	if got.err == nil && !t.unwelcome(got.resp) {
+		return got.a.hand(got.resp), nil
+	}
+	return t.again(got.a, got.resp, got.err, avoid)
 }
 
 // refuse finds what is wrong with a request before a backend is leased.
@@ -55,7 +65,7 @@ func (t *Transport) refuse(req *http.Request) error {
 // again continues after a first attempt that brought an error or an unwelcome
 // response. It asks other backends as far as the rules of Retry allow.
 func (t *Transport) again(a *attempt, resp *http.Response, err error, avoid tried) (*http.Response, error) {
-	var tries []Try
+	tries := avoid.tries
 	for {
 		tries = append(tries, Try{a.lease.Backend(), reason(a.status, err)})
 		next, stopped, ok := t.mayRetry(a, resp, err, len(tries))
@@ -71,7 +81,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error, avoid trie
 		avoid.add(a.lease.Backend(), next.why)
 
 		following := t.newAttempt(a.caller, len(tries)+1, next.why)
-		if lerr := avoid.lease(following); lerr != nil {
+		if lerr := avoid.lease(following, evenkeel.Call[string]{}); lerr != nil {
 			t.budget.refund()
 			if next.body != nil {
 				_ = next.body.Close()

@@ -22,6 +22,8 @@ type Transport struct {
 	retries bool // there may be more than one attempt
 	budget  budget
 	figures figures
+	hedges  budget
+	delays  delays // of requests that may be hedged
 	made    time.Time
 }
 
@@ -70,6 +72,7 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	t := &Transport{lb: lb, cfg: cfg, made: time.Now()}
 	t.retries = !cfg.Retry.Off && cfg.Retry.Attempts > 1
 	t.budget.init(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
+	t.hedges.init(cfg.Hedge.Share, 0, t.made)
 	switch base := cfg.Base.(type) {
 	case nil:
 		t.conns = NewConns(nil)

@@ -29,6 +29,14 @@ func (a *attempt) take(call evenkeel.Call[string]) (err error) {
 type tried struct {
 	key        string // of the request
 	all, acted []string
+	tries      []Try // those that ended beside another attempt
+}
+
+// fail ends an attempt that failed beside another one.
+func (b *tried) fail(e *entry) {
+	b.tries = append(b.tries, Try{e.a.lease.Backend(), reason(e.a.status, e.err)})
+	b.add(e.a.lease.Backend(), e.a.failedBy(e.err))
+	e.end()
 }
 
 func (b *tried) add(backend string, failed Reason) {
@@ -38,16 +46,18 @@ func (b *tried) add(backend string, failed Reason) {
 	}
 }
 
-// lease leases a backend for a further attempt.
-func (b *tried) lease(a *attempt) error {
-	err := a.take(evenkeel.Call[string]{Key: b.key, Avoid: b.all})
+// lease leases a backend for a further attempt, whose particulars are in call.
+func (b *tried) lease(a *attempt, call evenkeel.Call[string]) error {
+	call.Key, call.Avoid = b.key, b.all
+	err := a.take(call)
 	switch {
 	case err == nil && slices.Contains(b.all, a.lease.Backend()):
 		again := a.lease.Backend()
 		a.lease.Release()
 		return fmt.Errorf("%w: the balancer chose %s again: its LeaseFor does not keep to Call.Avoid", evenkeel.ErrNoBackends, again)
-	case errors.Is(err, evenkeel.ErrNoBackends) && len(b.acted) < len(b.all):
-		return a.take(evenkeel.Call[string]{Key: b.key, Avoid: b.acted})
+	case errors.Is(err, evenkeel.ErrNoBackends) && len(b.acted) < len(b.all) && !call.NoWait:
+		call.Avoid = b.acted
+		return a.take(call)
 	}
 	return err
 }
