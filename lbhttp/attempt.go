@@ -190,6 +190,16 @@ func (a *attempt) judge(end Attempt) (how evenkeel.Outcome, why error) {
 	return how, reason(end.Status, end.Err)
 }
 
+// report keeps the caller's word, if the attempt is not over.
+func (a *attempt) report(v *verdict) bool {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.verdict = v
+	}
+	return !a.over
+}
+
 // leave leaves the route and ends the attempt's own context. The caller has claimed
 // the end.
 func (a *attempt) leave() {

@@ -110,6 +110,7 @@ func (e *shortageError) Error() string {
 func (e *shortageError) Unwrap() error { return e.error }
 
 var (
-	errNothing = errors.New("lbhttp: the base RoundTripper returned neither a response nor an error")
-	errClosed  = errors.New("lbhttp: read of a request body that is closed")
+	errOvertaken = errors.New("another attempt was faster") // of an attempt that has lost a race
+	errNothing   = errors.New("lbhttp: the base RoundTripper returned neither a response nor an error")
+	errClosed    = errors.New("lbhttp: read of a request body that is closed")
 )

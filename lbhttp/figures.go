@@ -44,12 +44,10 @@ func (f *figures) retried(why Reason) {
 	}
 }
 
-// Stats returns the figures. Each of them is right, but they are not of the same
-// instant.
-func (t *Transport) Stats() Stats {
-	f := &t.figures
-	s := Stats{Requests: t.budget.requests.Load(), OverBudget: f.overBudget.Load(), Retries: map[Reason]uint64{}}
-	s.Hedges, s.HedgesWon, s.HedgesOverBudget = f.hedges.Load(), f.hedgesWon.Load(), f.hedgesOverBudget.Load()
+// stats returns the figures of so many requests.
+func (f *figures) stats(requests uint64) Stats {
+	s := Stats{Requests: requests, OverBudget: f.overBudget.Load(), Retries: map[Reason]uint64{},
+		Hedges: f.hedges.Load(), HedgesWon: f.hedgesWon.Load(), HedgesOverBudget: f.hedgesOverBudget.Load()}
 	s.Attempts = s.Requests - min(f.unleased.Load(), s.Requests) + s.Hedges
 	for i, r := range retryReasons {
 		if n := f.retries[i].Load(); n > 0 {

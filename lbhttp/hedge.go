@@ -1,16 +1,12 @@
 package lbhttp
 
 import (
-	"errors"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
-
-// errOvertaken ends an attempt whose request another attempt has answered.
-var errOvertaken = errors.New("another attempt was faster")
 
 // race is a first attempt and the hedge that may run beside it. The first runs on
 // the goroutine of RoundTrip, the hedge on that of the timer. Whichever brings a good
@@ -27,13 +23,6 @@ type race struct {
 	second *attempt // the hedge; nil: there is none
 
 	done chan struct{} // closed when the hedge has returned, with
-	resp *http.Response
-	err  error
-}
-
-// entry is an attempt and what it brought.
-type entry struct {
-	a    *attempt
 	resp *http.Response
 	err  error
 }
@@ -165,12 +154,4 @@ func (r *race) lost(e entry) {
 		e.err = errOvertaken
 	}
 	e.end()
-}
-
-// end ends an attempt beside the one that is gone on with.
-func (e entry) end() {
-	if e.resp != nil {
-		_ = e.resp.Body.Close()
-	}
-	e.a.fail(e.err)
 }

@@ -50,6 +50,12 @@ type Attempt struct {
 	LeaseWait, ToConn, ToHeader, Total time.Duration
 }
 
+// verdict is the caller's word on an attempt.
+type verdict struct {
+	outcome evenkeel.Outcome
+	err     error
+}
+
 // DefaultOutcome is the rule that applies if Config.Outcome is nil. The first line
 // that fits decides:
 //

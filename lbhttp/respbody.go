@@ -20,6 +20,7 @@ func (a *attempt) hand(resp *http.Response) *http.Response {
 	case !a.tracked && (resp.Body == http.NoBody || bodiless(a.caller.Method, resp)):
 		a.recordTrailer()
 		a.finish()
+		return resp
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		a.body = resp.Body
 		if rw, ok := resp.Body.(io.ReadWriteCloser); ok {
@@ -31,7 +32,25 @@ func (a *attempt) hand(resp *http.Response) *http.Response {
 		a.body = resp.Body
 		resp.Body = (*respBody)(a)
 	}
+	if goesOn(resp) {
+		a.lease.Answered()
+	}
 	return resp
+}
+
+// shortBody is a length of a body whose end is as good as here with its header.
+const shortBody = 64 << 10
+
+// goesOn reports whether a response begins well and may take long to end: a stream,
+// an upgraded connection, a long body. Then its header is evidence by itself.
+func goesOn(resp *http.Response) bool {
+	switch code := resp.StatusCode; {
+	case code == http.StatusSwitchingProtocols:
+		return true
+	case code < 200 || code >= 400:
+		return false
+	}
+	return resp.ContentLength < 0 || resp.ContentLength > shortBody
 }
 
 // respBody is an attempt in its role as the body of its response.

@@ -59,19 +59,3 @@ func (t *Tracker) Report(outcome evenkeel.Outcome, err error) bool {
 	a := t.last.Load()
 	return a != nil && a.report(&verdict{outcome, err})
 }
-
-// verdict is the caller's word on an attempt.
-type verdict struct {
-	outcome evenkeel.Outcome
-	err     error
-}
-
-// report keeps the caller's word, if the attempt is not over.
-func (a *attempt) report(v *verdict) bool {
-	a.ending.Lock()
-	defer a.ending.Unlock()
-	if !a.over {
-		a.verdict = v
-	}
-	return !a.over
-}

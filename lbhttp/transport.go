@@ -87,6 +87,10 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	return t, nil
 }
 
+// Stats returns what the Transport has done so far. Each figure is right, but they
+// are not of the same instant.
+func (t *Transport) Stats() Stats { return t.figures.stats(t.budget.requests.Load()) }
+
 // observed reports whether somebody asks how each attempt went.
 func (t *Transport) observed() bool { return t.cfg.Outcome != nil || t.cfg.OnAttempt != nil }
 

@@ -3,6 +3,7 @@ package lbhttp
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -21,6 +22,21 @@ func (a *attempt) take(call evenkeel.Call[string]) (err error) {
 	a.copy.begun = time.Since(t.made)
 	a.copy.waited = a.copy.begun - asked
 	return err
+}
+
+// entry is an attempt and what it brought.
+type entry struct {
+	a    *attempt
+	resp *http.Response
+	err  error
+}
+
+// end ends an attempt beside the one that is gone on with.
+func (e entry) end() {
+	if e.resp != nil {
+		_ = e.resp.Body.Close()
+	}
+	e.a.fail(e.err)
 }
 
 // tried is the backends that attempts at one request were made on. A backend that
