@@ -28,9 +28,11 @@ type attempt struct {
 	tracked bool        // the attempt goes on until the response's body is closed
 	closing atomic.Bool // the caller closes the response's body, or has closed it
 
-	headed atomic.Bool // there was a header: status is set, and copy.seen if somebody asks for it
-	status int         // as it came: the caller may change its response
-	stop   func() bool // ends the watch on the context; nil: there is none
+	headed atomic.Bool   // there was a header: what follows is set, and copy.seen if somebody asks for it
+	status int           // as it came: the caller may change its response
+	busy   bool          // the backend said so
+	wait   time.Duration // and for how long it asks not to be called
+	stop   func() bool   // ends the watch on the context; nil: there is none
 
 	number int    // among the attempts at the request, from 1
 	why    Reason // why it is made
@@ -160,7 +162,7 @@ func (a *attempt) ended(err error) Attempt {
 	}
 	headed := a.headed.Load()
 	if headed {
-		end.Status = a.status
+		end.Status, end.Busy, end.RetryAfter = a.status, a.busy, a.wait
 	}
 	if a.t.observed() {
 		end.LeaseWait, end.ToConn, end.Total = a.copy.waited, time.Duration(a.copy.got.Load()), time.Since(a.t.made)-a.copy.begun
@@ -184,10 +186,13 @@ func (a *attempt) judge(end Attempt) (how evenkeel.Outcome, why error) {
 	} else {
 		how = DefaultOutcome(end)
 	}
-	if how == evenkeel.OutcomeSuccess || how == evenkeel.OutcomeNeutral {
+	switch why = reason(end.Status, end.Err); how {
+	case evenkeel.OutcomeSuccess, evenkeel.OutcomeNeutral:
 		return how, nil
+	case evenkeel.OutcomeOverloaded:
+		return how, &evenkeel.BusyError{RetryAfter: end.RetryAfter, Err: why}
 	}
-	return how, reason(end.Status, end.Err)
+	return how, why
 }
 
 // report keeps the caller's word, if the attempt is not over.

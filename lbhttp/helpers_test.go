@@ -100,7 +100,7 @@ var refusals atomic.Uint64
 // shortages are the errors of a dial that this process itself is the cause of.
 var shortages = map[syscall.Errno]string{
 	syscall.EMFILE: "file descriptors", syscall.ENFILE: "file descriptors of the system",
-	syscall.ENOBUFS: "network buffers", syscall.EADDRNOTAVAIL: "local ports",
+	syscall.ENOBUFS: "network buffers", syscall.ENOMEM: "memory", syscall.EADDRNOTAVAIL: "local ports",
 }
 
 // calm is a pool set-up that leaves out what a test is not about.

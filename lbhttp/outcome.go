@@ -38,6 +38,14 @@ type Attempt struct {
 	// Status is the status code of the response header, 0 if there was none.
 	Status int
 
+	// Busy reports that the backend refused the request because it is busy: it answered
+	// 429 Too Many Requests, or 503 Service Unavailable with a Retry-After. RetryAfter is
+	// how long it asks not to be called, 0 if it does not say. If the outcome is
+	// OutcomeOverloaded, the pool calls it for that long only if there is no other; see
+	// evenkeel.BusyError.
+	Busy       bool
+	RetryAfter time.Duration
+
 	// Outcome is what was decided. It is set for Config.OnAttempt only.
 	Outcome evenkeel.Outcome
 
@@ -59,20 +67,23 @@ type verdict struct {
 // DefaultOutcome is the rule that applies if Config.Outcome is nil. The first line
 // that fits decides:
 //
+//   - the backend said that it is busy, see Attempt.Busy: OutcomeOverloaded;
 //   - a status of 500 or more, or 421 Misdirected Request: OutcomeFailure, whatever
 //     happens later;
-//   - an error that the caller caused, or a shortage of this process (EMFILE, ENFILE,
-//     ENOBUFS, EADDRNOTAVAIL): OutcomeNeutral;
+//   - an error that the caller caused: OutcomeNeutral;
 //   - any other error, before or after the response header: OutcomeNeutral if the
-//     request's context was cancelled, OutcomeDeadline if its deadline passed, else
-//     OutcomeFailure, as evenkeel.DefaultOutcome has it;
+//     request's context was cancelled or this process was short of something (file
+//     descriptors, say), OutcomeDeadline if its deadline passed, else OutcomeFailure, as
+//     evenkeel.DefaultOutcome has it;
 //   - a final status of 1xx other than 101: OutcomeNeutral;
 //   - everything else: OutcomeSuccess, also if the body was closed before its end.
 func DefaultOutcome(a Attempt) evenkeel.Outcome {
 	switch {
+	case a.Busy:
+		return evenkeel.OutcomeOverloaded
 	case a.Status >= 500 || a.Status == http.StatusMisdirectedRequest:
 		return evenkeel.OutcomeFailure
-	case a.Err != nil && (a.CallerFailed || shortOf(a.Err) != ""):
+	case a.Err != nil && a.CallerFailed:
 		return evenkeel.OutcomeNeutral
 	case a.Err != nil:
 		if how := evenkeel.DefaultOutcome(a.Request.Context(), a.Err); how != evenkeel.OutcomeFailure {

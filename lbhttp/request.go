@@ -3,6 +3,7 @@ package lbhttp
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -98,4 +99,20 @@ func bodiless(method string, resp *http.Response) bool {
 		return true
 	}
 	return method == http.MethodHead
+}
+
+// refusal reads how a response says that its backend is busy, and for how long.
+func refusal(resp *http.Response, now time.Time) (busy bool, wait time.Duration) {
+	said := resp.Header.Get("Retry-After")
+	busy = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable && said != ""
+	if !busy {
+		return false, 0
+	}
+	if s, err := strconv.ParseUint(said, 10, 31); err == nil {
+		return true, time.Duration(s) * time.Second
+	}
+	if at, err := http.ParseTime(said); err == nil {
+		return true, max(at.Sub(now), 0)
+	}
+	return true, 0
 }

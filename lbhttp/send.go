@@ -85,7 +85,9 @@ func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 		a.copy.record(resp, req, time.Since(t.made))
 	}
 	resp.Request = req
-	a.status = resp.StatusCode
+	if a.status = resp.StatusCode; a.status >= 400 {
+		a.busy, a.wait = refusal(resp, time.Now())
+	}
 	a.headed.Store(true)
 	return resp, nil
 }

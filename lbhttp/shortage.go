@@ -1,4 +1,4 @@
-//go:build !plan9
+//go:build unix || windows || wasip1 || js
 
 package lbhttp
 
@@ -13,6 +13,7 @@ var shortages = map[syscall.Errno]string{
 	syscall.EMFILE:        "file descriptors",
 	syscall.ENFILE:        "file descriptors of the system",
 	syscall.ENOBUFS:       "network buffers",
+	syscall.ENOMEM:        "memory",
 	syscall.EADDRNOTAVAIL: "local ports",
 }
 

@@ -1,4 +1,0 @@
-package lbhttp
-
-// shortOf returns what this process is short of. Plan 9 does not say.
-func shortOf(error) string { return "" }
