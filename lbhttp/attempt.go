@@ -145,6 +145,10 @@ func (a *attempt) conclude(err error) {
 	defer a.concluding.Unlock()
 	defer a.lease.Release() // in case a function of the user's panics
 	a.leave()
+	if err == nil && a.plainlyWell() {
+		a.lease.DoneAs(evenkeel.OutcomeSuccess, nil)
+		return
+	}
 	end := a.ended(err)
 	how, why := a.judge(end)
 	a.lease.DoneAs(how, why)
@@ -152,6 +156,12 @@ func (a *attempt) conclude(err error) {
 		end.Outcome = how
 		observe(end)
 	}
+}
+
+// plainlyWell reports whether an attempt that ended without an error is a success
+// that nobody asks about, which most are.
+func (a *attempt) plainlyWell() bool {
+	return a.status >= 200 && a.status < 400 && a.verdict == nil && !a.t.observed()
 }
 
 // ended describes the attempt at its end.
@@ -208,13 +218,10 @@ func (a *attempt) report(v *verdict) bool {
 // leave leaves the route and ends the attempt's own context. The caller has claimed
 // the end.
 func (a *attempt) leave() {
-	a.ending.Lock()
-	r, own := a.route, a.own
-	a.ending.Unlock()
-	if r != nil {
-		r.leave()
+	if a.route != nil { // it does not change any more
+		a.route.leave()
 	}
-	own.end(context.Canceled)
+	a.own.end(context.Canceled)
 }
 
 // invalid reports whether http.Transport refuses the caller's request, so that the
