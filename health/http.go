@@ -50,8 +50,15 @@ type HTTP[T comparable] struct {
 	// must be a string or have a String method that returns the address.
 	Address func(backend T) string
 
-	// Dial makes the connections. nil: net.Dialer's DialContext.
+	// Dial makes the connections. nil: that of Base.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// Base has the set-up of the connections: give it what lbhttp.Config.Base is, and
+	// probes speak to a backend as its calls do, with the same dial function, TLS and
+	// protocols, HTTP/2 without TLS among them. TLS and Dial come before Base. A copy is
+	// used, without its proxy, its DialTLSContext and its idle connections. nil: the
+	// zero http.Transport, with HTTP/2 over TLS.
+	Base *http.Transport
 }
 
 func (p HTTP[T]) prepare() (func(context.Context, T) error, func(), error) {
@@ -71,20 +78,12 @@ func (p HTTP[T]) prepare() (func(context.Context, T) error, func(), error) {
 		return nil, nil, err
 	}
 	scheme := "http"
-	secure := &tls.Config{}
+	transport := p.transport()
 	if p.TLS != nil {
-		scheme, secure = "https", p.TLS.Clone()
+		scheme, transport.TLSClientConfig = "https", p.TLS.Clone()
 	}
-	if secure.ServerName == "" {
-		secure.ServerName = name
-	}
-	transport := &http.Transport{
-		DialContext:            dialFor(p.Dial),
-		TLSClientConfig:        secure,
-		ForceAttemptHTTP2:      true,
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxBody,
+	if transport.TLSClientConfig.ServerName == "" {
+		transport.TLSClientConfig.ServerName = name
 	}
 	header := p.Header.Clone()
 	if header == nil {
@@ -113,6 +112,28 @@ func (p HTTP[T]) prepare() (func(context.Context, T) error, func(), error) {
 		return nil
 	}
 	return run, transport.CloseIdleConnections, nil
+}
+
+// transport returns what probes are sent by, made from Base.
+func (p HTTP[T]) transport() *http.Transport {
+	t := &http.Transport{ForceAttemptHTTP2: true}
+	if p.Base != nil {
+		t = p.Base.Clone()
+		t.ForceAttemptHTTP2 = t.ForceAttemptHTTP2 || t.TLSNextProto["h2"] != nil
+		t.TLSNextProto = nil // of the original's own connections
+	}
+	if t.TLSClientConfig == nil {
+		t.TLSClientConfig = &tls.Config{}
+	}
+	dial := p.Dial
+	if dial == nil {
+		dial = t.DialContext
+	}
+	t.DialContext = dialFor(dial)
+	t.Proxy, t.DialTLSContext, t.DialTLS = nil, nil, nil //nolint:staticcheck // deprecated, but may be set
+	t.DisableKeepAlives, t.DisableCompression = true, true
+	t.MaxResponseHeaderBytes = maxBody
+	return t
 }
 
 // path is Path, parsed.

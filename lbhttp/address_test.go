@@ -138,6 +138,40 @@ func TestF124ThroughAProxy(t *testing.T) {
 	assert.ErrorContains(t, err, "an https proxy cannot be used for https requests")
 }
 
+// NO_PROXY holds for the name of the service as for the address of the backend.
+func TestF191ExemptFromTheProxyByNameOrAddress(t *testing.T) {
+	proxy, asked := connectProxy(t)
+	proxyURL := must(url.Parse(proxy.URL))
+	for scheme, serve := range map[string]func(testing.TB, http.HandlerFunc) *server{"http": serve, "https": serveTLS} {
+		s := serve(t, text("hello"))
+		for name, c := range map[string]struct {
+			exempt func(host string) bool
+			asked  int
+		}{
+			"nothing":     {func(string) bool { return false }, 1},
+			"the name":    {func(host string) bool { return host == "www.example.com" }, 0},
+			"the address": {func(host string) bool { return host == "127.0.0.1" }, 0},
+			"another":     {func(host string) bool { return host == "other.test" }, 1},
+		} {
+			*asked = nil
+			base := s.Client().Transport.(*http.Transport).Clone()
+			base.Proxy = func(r *http.Request) (*url.URL, error) {
+				if assert.Equal(t, scheme, r.URL.Scheme); c.exempt(r.URL.Hostname()) {
+					return nil, nil
+				}
+				return proxyURL, nil
+			}
+			backend := s.addr
+			if name == "the name" {
+				backend = s.URL + "/v2" // the path is of no account
+			}
+			resp, err := client(t, newPool(t, calm, backend), lbhttp.Config{Base: base}).Get(scheme + "://www.example.com/")
+			assert.Equal(t, "hello", body(t, resp, err))
+			assert.Len(t, *asked, c.asked, "%s: %s is exempt", scheme, name)
+		}
+	}
+}
+
 // A base that wraps a plain transport keeps the Host header.
 func TestCustomBaseKeepsTheHostHeader(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host) })

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/evenkeel-go/evenkeel"
 )
@@ -24,112 +25,97 @@ type attempt struct {
 	sent sentBody      // the caller's body; unused if that is plain
 	body io.ReadCloser // the response's body
 
+	tracked bool        // the attempt goes on until the response's body is closed
 	closing atomic.Bool // the caller closes the response's body, or has closed it
 
-	headed atomic.Bool // there was a header: status is set, and copy.seen if Config.Outcome needs it
-	status int         // as it came: the caller may change its response
-	stop   func() bool // ends the watch on the context; nil: there is none
+	headed atomic.Bool   // there was a header: what follows is set, and copy.seen if somebody asks for it
+	status int           // as it came: the caller may change its response
+	busy   bool          // the backend said so
+	wait   time.Duration // and for how long it asks not to be called
+	stop   func() bool   // ends the watch on the context; nil: there is none
 
-	ending  sync.Mutex // held while the attempt is concluded; guards what follows
-	route   *route     // the one that the attempt has entered; nil: none
-	conns   *Conns     // of the route
-	answers uint64     // of the route, when the attempt entered it
-	over    bool
+	number int    // among the attempts at the request, from 1
+	why    Reason // why it is made
+
+	ending  sync.Mutex // guards what follows; no function of the user's runs under it
+	own     *ownContext
+	route   *route   // the one that the attempt has entered; nil: none
+	conns   *Conns   // of the route
+	answers uint64   // of the route, when the attempt entered it
+	over    bool     // somebody has claimed the end
+	verdict *verdict // the caller's, nil if it has none; not changed once over is set
+
+	// concluding is held by whoever has claimed the end, until the lease is over.
+	concluding sync.Mutex
 
 	// badTrailer says that http.Transport refuses the caller's trailer. It is set before
 	// the first attempt is sent, which is then the only one.
 	badTrailer bool
 }
 
-// attemptKey is the key of the attempt in the context of a request that goes
-// through a custom base.
-type attemptKey struct{}
-
-func attemptContext(ctx context.Context, a *attempt) context.Context {
-	return context.WithValue(ctx, attemptKey{}, a)
-}
-
-// attemptOf returns the attempt that a request belongs to, nil if it belongs to
-// none.
-func attemptOf(ctx context.Context) *attempt {
-	a, _ := ctx.Value(attemptKey{}).(*attempt)
-	return a
-}
-
-// take gives the attempt the route that it goes by, which has been entered. It
-// reports false if the attempt has a route already or is over.
-func (a *attempt) take(c *Conns, r *route) bool {
-	a.ending.Lock()
-	defer a.ending.Unlock()
-	if a.over || a.route != nil {
-		return false
-	}
-	a.conns, a.route, a.answers = c, r, r.answered.Load()
-	return true
-}
-
-// answered counts a response header on the route.
-func (a *attempt) answered() {
-	a.ending.Lock()
-	r := a.route
-	a.ending.Unlock()
-	if r != nil {
-		r.answered.Add(1)
-	}
-}
-
-// suspect retires the route if err is a timeout and nothing was received on the
-// route since the attempt began.
-func (a *attempt) suspect(err error) {
-	a.ending.Lock()
-	c, r, answers := a.conns, a.route, a.answers
-	a.ending.Unlock()
-	if r == nil || r.answered.Load() != answers {
-		return
-	}
-	if errors.Is(a.caller.Context().Err(), context.DeadlineExceeded) || isTimeout(err) {
-		c.distrust(r)
-	}
-}
-
-// end ends the attempt, if it is not over; err is nil if all went well. When end
-// returns the lease is over, whoever ended it.
-func (a *attempt) end(err error) {
+// claim makes the caller the one that ends the attempt, which conclude or abandon
+// must follow. It reports false if there is one already.
+func (a *attempt) claim() bool {
 	a.ending.Lock()
 	defer a.ending.Unlock()
 	if a.over {
-		return
+		return false
 	}
 	a.over = true
+	a.concluding.Lock()
+	return true
+}
+
+// unwatch ends the watch on the caller's context. expire must not call it: the
+// watch may begin to act before it is known.
+func (a *attempt) unwatch() {
 	if a.stop != nil {
 		a.stop()
 	}
-	a.conclude(err)
 }
 
-// finish ends the attempt because the response's body was read to its end, which
-// also brings the trailer.
+// end ends the attempt, if it is not over; err is nil if all went well. It does not
+// wait for another goroutine that ends the attempt: that one may be in a function of
+// the user's, which may have led here.
+func (a *attempt) end(err error) {
+	if a.claim() {
+		a.unwatch()
+		a.conclude(err)
+	}
+}
+
+// settle is end, and waits: when it returns the lease is over, whoever ended it.
+func (a *attempt) settle(err error) {
+	a.end(err)
+	a.concluding.Lock()
+	a.concluding.Unlock() //nolint:staticcheck // nothing is guarded: the end is waited for
+}
+
+// finish ends the attempt because the response's body was read to its end.
 func (a *attempt) finish() {
+	if a.claim() {
+		a.unwatch()
+		a.conclude(nil)
+	}
+}
+
+// recordTrailer keeps the trailer, which the base sets when the body has been read to
+// its end.
+func (a *attempt) recordTrailer() {
 	a.ending.Lock()
+	defer a.ending.Unlock()
 	if !a.over {
 		a.copy.recordTrailer()
 	}
-	a.ending.Unlock()
-	a.end(nil)
 }
 
 // closed ends the attempt because the caller has closed the response's body. That
 // is no error, unless the caller closes it because the context has ended.
-func (a *attempt) closed() {
-	a.end(context.Cause(a.caller.Context()))
-}
+func (a *attempt) closed() { a.end(context.Cause(a.caller.Context())) }
 
 // expire ends the attempt because the request's context has ended.
 func (a *attempt) expire() {
-	a.ending.Lock()
-	defer a.ending.Unlock()
-	if !a.over {
-		a.over = true
+	if a.claim() {
 		a.conclude(context.Cause(a.caller.Context()))
 	}
 }
@@ -137,59 +123,105 @@ func (a *attempt) expire() {
 // fail ends an attempt that brought no response and is not followed by another.
 func (a *attempt) fail(err error) {
 	a.sent.shut()
-	a.end(err)
+	a.settle(err)
 }
 
 // abandon ends an attempt whose base panicked or called runtime.Goexit. Nothing is
 // known of how it went, so no outcome is given.
 func (a *attempt) abandon() {
-	a.ending.Lock()
-	defer a.ending.Unlock()
-	if !a.over {
-		a.over = true
-		if a.stop != nil {
-			a.stop()
-		}
+	if a.claim() {
+		a.unwatch()
 		a.leave()
 		a.lease.Release()
+		a.concluding.Unlock()
 	}
 	a.sent.shut()
 }
 
-// conclude gives the pool the attempt's outcome and ends the lease. The caller holds
-// a.ending, so that the request is not looked at after RoundTrip has returned an
-// error.
+// conclude gives the pool the attempt's outcome and ends the lease. The caller has
+// claimed the end. RoundTrip waits for it, so that the request is not looked at after
+// RoundTrip has returned an error.
 func (a *attempt) conclude(err error) {
-	defer a.lease.Release() // in case Config.Outcome panics
+	defer a.concluding.Unlock()
+	defer a.lease.Release() // in case a function of the user's panics
 	a.leave()
-	status, headed := 0, a.headed.Load()
-	if headed {
-		status = a.status
-	}
-	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Err: err}
-	if err != nil && a.caller.Context().Err() == nil {
-		end.CallerFailed = a.sent.failed.Load() || a.invalid()
-	}
-	if a.t.cfg.Outcome != nil {
-		if headed {
-			end.ToHeader, end.Response = a.copy.toHeader, a.copy.seen
-		}
-		a.lease.DoneAs(a.t.cfg.Outcome(end), reason(status, err))
+	if err == nil && a.plainlyWell() {
+		a.lease.DoneAs(evenkeel.OutcomeSuccess, nil)
 		return
 	}
-	switch how := outcome(end, status); how {
-	case evenkeel.OutcomeSuccess, evenkeel.OutcomeNeutral:
-		a.lease.DoneAs(how, nil)
-	default:
-		a.lease.DoneAs(how, reason(status, err))
+	end := a.ended(err)
+	how, why := a.judge(end)
+	a.lease.DoneAs(how, why)
+	if observe := a.t.cfg.OnAttempt; observe != nil {
+		end.Outcome = how
+		observe(end)
 	}
 }
 
-// leave leaves the route. The caller holds a.ending and has set a.over.
+// plainlyWell reports whether an attempt that ended without an error is a success
+// that nobody asks about, which most are.
+func (a *attempt) plainlyWell() bool {
+	return a.status >= 200 && a.status < 400 && a.verdict == nil && !a.t.observed()
+}
+
+// ended describes the attempt at its end.
+func (a *attempt) ended(err error) Attempt {
+	end := Attempt{Backend: a.lease.Backend(), Request: a.caller, Err: err, Number: a.number, Reason: a.why}
+	if err != nil && a.caller.Context().Err() == nil {
+		end.CallerFailed = a.sent.failed.Load() || a.invalid()
+	}
+	headed := a.headed.Load()
+	if headed {
+		end.Status, end.Busy, end.RetryAfter = a.status, a.busy, a.wait
+	}
+	if a.t.observed() {
+		end.LeaseWait, end.ToConn, end.Total = a.copy.waited, time.Duration(a.copy.got.Load()), time.Since(a.t.made)-a.copy.begun
+		if headed {
+			end.ToHeader, end.Response = a.copy.toHeader, a.copy.seen
+		}
+	}
+	return end
+}
+
+// judge returns the outcome of an attempt that ended so, and the reason to keep.
+func (a *attempt) judge(end Attempt) (how evenkeel.Outcome, why error) {
+	if v := a.verdict; v != nil {
+		return v.outcome, v.err
+	}
+	if errors.Is(end.Err, errOvertaken) {
+		return evenkeel.OutcomeNeutral, nil
+	}
+	if a.t.cfg.Outcome != nil {
+		how = a.t.cfg.Outcome(end)
+	} else {
+		how = DefaultOutcome(end)
+	}
+	switch why = reason(end.Status, end.Err); how {
+	case evenkeel.OutcomeSuccess, evenkeel.OutcomeNeutral:
+		return how, nil
+	case evenkeel.OutcomeOverloaded:
+		return how, &evenkeel.BusyError{RetryAfter: end.RetryAfter, Err: why}
+	}
+	return how, why
+}
+
+// report keeps the caller's word, if the attempt is not over.
+func (a *attempt) report(v *verdict) bool {
+	a.ending.Lock()
+	defer a.ending.Unlock()
+	if !a.over {
+		a.verdict = v
+	}
+	return !a.over
+}
+
+// leave leaves the route and ends the attempt's own context. The caller has claimed
+// the end.
 func (a *attempt) leave() {
-	if a.route != nil {
+	if a.route != nil { // it does not change any more
 		a.route.leave()
 	}
+	a.own.end(context.Canceled)
 }
 
 // invalid reports whether http.Transport refuses the caller's request, so that the

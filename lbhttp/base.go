@@ -61,11 +61,22 @@ func clone(t *http.Transport) *http.Transport {
 	return c
 }
 
+// speaksHTTP2 reports whether copies of t may speak HTTP/2 for a scheme.
+func speaksHTTP2(t *http.Transport, scheme string) bool {
+	if scheme == "http" {
+		return t.Protocols != nil && t.Protocols.UnencryptedHTTP2() && !t.Protocols.HTTP1()
+	}
+	if t.Protocols != nil {
+		return t.Protocols.HTTP2()
+	}
+	return t.ForceAttemptHTTP2 || t.TLSNextProto["h2"] != nil || (t.TLSNextProto == nil && t.TLSClientConfig == nil && t.DialContext == nil)
+}
+
 // canDial reports whether a direct transport can carry the requests of a scheme to
 // the backend at to. It cannot if the path or the scheme of the request have to
 // change, if a proxy must learn the backend's address, or if the template dials by
 // functions of its own other than DialContext.
-func canDial(template *http.Transport, to *url.URL, scheme string) bool {
+func canDial(template *http.Transport, to *url.URL, scheme, host string) bool {
 	if (to.Scheme != "" && to.Scheme != scheme) || (to.Path != "" && to.Path != "/") ||
 		template.DialTLSContext != nil || template.DialTLS != nil || template.Dial != nil { //nolint:staticcheck // deprecated, but may be set
 		return false
@@ -75,10 +86,26 @@ func canDial(template *http.Transport, to *url.URL, scheme string) bool {
 		return true
 	case reflect.ValueOf(template.Proxy).Pointer() == reflect.ValueOf(http.ProxyFromEnvironment).Pointer():
 		// ProxyFromEnvironment looks at the URL alone, so it can be asked beforehand.
-		p, err := template.Proxy(&http.Request{URL: &url.URL{Scheme: scheme, Host: to.Host}})
+		p, err := askProxy(template.Proxy, &http.Request{URL: &url.URL{Scheme: scheme, Host: to.Host}}, host)
 		return p == nil && err == nil
 	}
 	return false
+}
+
+// askProxy asks for the proxy of a request that has the address of a backend in its
+// URL. There is none if the address is exempt, or the name of the service, host: a
+// NO_PROXY has names in it where backends are addresses that a resolver gave.
+func askProxy(proxy func(*http.Request) (*url.URL, error), r *http.Request, host string) (*url.URL, error) {
+	p, err := proxy(r)
+	if p == nil || err != nil || host == r.URL.Host {
+		return p, err
+	}
+	named, u := *r, *r.URL
+	u.Host, named.URL = host, &u
+	if exempt, err := proxy(&named); exempt == nil && err == nil {
+		return nil, nil
+	}
+	return p, nil
 }
 
 // direct returns a transport that dials the backend at to, whatever host the URL of
@@ -128,7 +155,7 @@ func addressed(template *http.Transport, to *url.URL, scheme, host string) *http
 		return via
 	}
 	via.Proxy = func(r *http.Request) (*url.URL, error) {
-		p, err := proxy(r)
+		p, err := askProxy(proxy, r, host)
 		if err != nil || p == nil || (p.Scheme != "http" && p.Scheme != "https" && p.Scheme != "") {
 			return p, err
 		}

@@ -30,6 +30,7 @@ import (
 // make one by NewConns.
 type Conns struct {
 	template *http.Transport
+	http2    bool // it speaks HTTP/2 over TLS
 
 	targets atomic.Pointer[map[string]*target] // by backend, replaced as a whole
 
@@ -59,6 +60,7 @@ const (
 // place of two.
 func NewConns(base *http.Transport) *Conns {
 	c := &Conns{template: newTemplate(base), swept: time.Now()}
+	c.http2 = speaksHTTP2(c.template, "https")
 	c.targets.Store(&map[string]*target{})
 	return c
 }

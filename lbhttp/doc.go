@@ -81,6 +81,9 @@
 //
 // # Differences from a bare http.Transport
 //
+//   - http.Transport.Proxy is asked with the backend's address in the URL, and, if it
+//     names a proxy, once more with the name of the service. Either one can exempt the
+//     request, as by NO_PROXY; the proxy is the one that is named for the address.
 //   - Through an HTTP proxy, a plain http request names the backend in its request
 //     line. The proxy may write the Host header anew from that.
 //   - An https proxy for https requests is refused, since http.Transport has one TLS

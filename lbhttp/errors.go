@@ -80,6 +80,9 @@ func (e *Error) Temporary() bool { return e.Timeout() }
 func reason(status int, err error) error {
 	switch {
 	case err != nil:
+		if what := shortOf(err); what != "" {
+			return &shortageError{what, err}
+		}
 		return err
 	case status >= 400:
 		return &statusError{status}
@@ -93,7 +96,21 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("answered %d %s", e.code, http.StatusText(e.code))
 }
 
+// shortageError is the error of an attempt that this process was too short of
+// something to make.
+type shortageError struct {
+	what string
+	error
+}
+
+func (e *shortageError) Error() string {
+	return "this process is short of " + e.what + ": " + e.error.Error()
+}
+
+func (e *shortageError) Unwrap() error { return e.error }
+
 var (
-	errNothing = errors.New("lbhttp: the base RoundTripper returned neither a response nor an error")
-	errClosed  = errors.New("lbhttp: read of a request body that is closed")
+	errOvertaken = errors.New("another attempt was faster") // of an attempt that has lost a race
+	errNothing   = errors.New("lbhttp: the base RoundTripper returned neither a response nor an error")
+	errClosed    = errors.New("lbhttp: read of a request body that is closed")
 )

@@ -35,6 +35,16 @@ func serveTLS(t testing.TB, h http.HandlerFunc) *server {
 	return start(t, h, func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() })
 }
 
+// startTLS1 starts a server that speaks HTTP/1 over TLS.
+func startTLS1(s *httptest.Server) { s.StartTLS() }
+
+// unencrypted starts a server that speaks HTTP/2 without TLS.
+func unencrypted(s *httptest.Server) {
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Start()
+}
+
 func start(t testing.TB, h http.HandlerFunc, begin func(*httptest.Server)) *server {
 	s := &server{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,6 +96,12 @@ func refused(t testing.TB) string {
 }
 
 var refusals atomic.Uint64
+
+// shortages are the errors of a dial that this process itself is the cause of.
+var shortages = map[syscall.Errno]string{
+	syscall.EMFILE: "file descriptors", syscall.ENFILE: "file descriptors of the system",
+	syscall.ENOBUFS: "network buffers", syscall.ENOMEM: "memory", syscall.EADDRNOTAVAIL: "local ports",
+}
 
 // calm is a pool set-up that leaves out what a test is not about.
 var calm = evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}, SlowStart: evenkeel.SlowStart{Off: true}}

@@ -30,35 +30,58 @@ type Attempt struct {
 	// gave an error or another length than declared, or the request is not valid.
 	CallerFailed bool
 
-	// ToHeader is the time from the lease to the response header, 0 if there was
-	// none. Informational (1xx) responses do not count. ToHeader is measured only if
-	// Config.Outcome is set.
-	ToHeader time.Duration
+	// Number counts the attempts at one request, from 1. Reason is why this one was
+	// made.
+	Number int
+	Reason Reason
+
+	// Status is the status code of the response header, 0 if there was none.
+	Status int
+
+	// Busy reports that the backend refused the request because it is busy: it answered
+	// 429 Too Many Requests, or 503 Service Unavailable with a Retry-After. RetryAfter is
+	// how long it asks not to be called, 0 if it does not say. If the outcome is
+	// OutcomeOverloaded, the pool calls it for that long only if there is no other; see
+	// evenkeel.BusyError.
+	Busy       bool
+	RetryAfter time.Duration
+
+	// Outcome is what was decided. It is set for Config.OnAttempt only.
+	Outcome evenkeel.Outcome
+
+	// LeaseWait is how long the attempt waited for its lease. The other times run from
+	// the lease. ToConn ends when there was a connection; if the base tried several, it
+	// is that of the last. ToConn is 0 if there was none, and it is measured only if
+	// Config.OnAttempt is set and the base is an *http.Transport or wraps a Conns.
+	// ToHeader ends at the response header, and is 0 if there was none. Informational
+	// (1xx) responses do not count. Total ends when the attempt did.
+	LeaseWait, ToConn, ToHeader, Total time.Duration
+}
+
+// verdict is the caller's word on an attempt.
+type verdict struct {
+	outcome evenkeel.Outcome
+	err     error
 }
 
 // DefaultOutcome is the rule that applies if Config.Outcome is nil. The first line
 // that fits decides:
 //
+//   - the backend said that it is busy, see Attempt.Busy: OutcomeOverloaded;
 //   - a status of 500 or more, or 421 Misdirected Request: OutcomeFailure, whatever
 //     happens later;
 //   - an error that the caller caused: OutcomeNeutral;
 //   - any other error, before or after the response header: OutcomeNeutral if the
-//     request's context was cancelled, OutcomeDeadline if its deadline passed, else
-//     OutcomeFailure, as evenkeel.DefaultOutcome has it;
+//     request's context was cancelled or this process was short of something (file
+//     descriptors, say), OutcomeDeadline if its deadline passed, else OutcomeFailure, as
+//     evenkeel.DefaultOutcome has it;
 //   - a final status of 1xx other than 101: OutcomeNeutral;
 //   - everything else: OutcomeSuccess, also if the body was closed before its end.
 func DefaultOutcome(a Attempt) evenkeel.Outcome {
-	if a.Response != nil {
-		return outcome(a, a.Response.StatusCode)
-	}
-	return outcome(a, 0)
-}
-
-// outcome is DefaultOutcome for an attempt whose status is known without its
-// response; 0 for none.
-func outcome(a Attempt, status int) evenkeel.Outcome {
 	switch {
-	case status >= 500 || status == http.StatusMisdirectedRequest:
+	case a.Busy:
+		return evenkeel.OutcomeOverloaded
+	case a.Status >= 500 || a.Status == http.StatusMisdirectedRequest:
 		return evenkeel.OutcomeFailure
 	case a.Err != nil && a.CallerFailed:
 		return evenkeel.OutcomeNeutral
@@ -67,7 +90,7 @@ func outcome(a Attempt, status int) evenkeel.Outcome {
 			return how
 		}
 		return legacyCancel(a.Request)
-	case status >= 100 && status <= 199 && status != http.StatusSwitchingProtocols:
+	case a.Status >= 100 && a.Status <= 199 && a.Status != http.StatusSwitchingProtocols:
 		return evenkeel.OutcomeNeutral
 	}
 	return evenkeel.OutcomeSuccess

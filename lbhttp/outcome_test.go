@@ -55,14 +55,14 @@ func TestOutcomeByStatus(t *testing.T) {
 	pool := newPool(t, calm, s.addr)
 	cfg, said := recorded(lbhttp.Config{})
 	tr := newTransport(t, sqf.New(pool), cfg)
-	for path, want := range map[string]evenkeel.Outcome{"/200": success, "/302": success, "/404": success, "/429": success,
+	for path, want := range map[string]evenkeel.Outcome{"/200": success, "/302": success, "/404": success, "/429": evenkeel.OutcomeOverloaded,
 		"/421": failure, "/500": failure, "/501": failure, "/503": failure} {
 		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc"+path, nil))
 		body(t, resp, err)
 		assert.Equal(t, []evenkeel.Outcome{want}, said(), path)
 	}
 	assert.EqualValues(t, 4, stats(t, pool, s.addr).Failures)
-	assert.Regexp(t, `answered (421|500|501|503) `, stats(t, pool, s.addr).LastError.Error())
+	assert.Regexp(t, `answered (421|429|500|501|503) `, stats(t, pool, s.addr).LastError.Error())
 }
 
 func TestResponseThatBreaksOffIsAFailure(t *testing.T) {

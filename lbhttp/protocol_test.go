@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 
@@ -130,11 +129,7 @@ func (w rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestUnencryptedHTTP2(t *testing.T) {
-	s := start(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto+" "+r.Host) }, func(s *httptest.Server) {
-		s.Config.Protocols = new(http.Protocols)
-		s.Config.Protocols.SetUnencryptedHTTP2(true)
-		s.Start()
-	})
+	s := start(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto+" "+r.Host) }, unencrypted)
 	base := &http.Transport{Protocols: new(http.Protocols)}
 	base.Protocols.SetUnencryptedHTTP2(true)
 	pool := newPool(t, calm, s.addr)

@@ -1,7 +1,6 @@
 package lbhttp
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -53,23 +52,6 @@ func gaveUp(req *http.Request) bool {
 	return req.Context().Err() != nil || legacyCancel(req) != evenkeel.OutcomeFailure
 }
 
-// sleep waits for d, unless the caller ends the request first.
-func sleep(req *http.Request, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-req.Context().Done():
-		return context.Cause(req.Context())
-	case <-req.Cancel: //nolint:staticcheck // deprecated, but http.Client uses it
-		return context.Canceled
-	}
-}
-
 // invalid reports whether http.Transport refuses a request, so that the error says
 // nothing about the backend. HTTP/1 and HTTP/2 differ in what they refuse; the
 // stricter one decides. The trailer is left to badTrailer.
@@ -119,17 +101,18 @@ func bodiless(method string, resp *http.Response) bool {
 	return method == http.MethodHead
 }
 
-// retryAfter is how long a response asks to wait; 0 if it does not ask.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := h.Get("Retry-After")
-	if v == "" {
-		return 0
+// refusal reads how a response says that its backend is busy, and for how long.
+func refusal(resp *http.Response, now time.Time) (busy bool, wait time.Duration) {
+	said := resp.Header.Get("Retry-After")
+	busy = resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable && said != ""
+	if !busy {
+		return false, 0
 	}
-	if s, err := strconv.ParseUint(v, 10, 31); err == nil {
-		return time.Duration(s) * time.Second
+	if s, err := strconv.ParseUint(said, 10, 31); err == nil {
+		return true, time.Duration(s) * time.Second
 	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(at.Sub(now), 0)
+	if at, err := http.ParseTime(said); err == nil {
+		return true, max(at.Sub(now), 0)
 	}
-	return 0
+	return true, 0
 }

@@ -27,13 +27,20 @@ func (t *Transport) unwelcome(resp *http.Response) bool {
 		(resp.StatusCode == http.StatusMisdirectedRequest || slices.Contains(t.cfg.Retry.Statuses, resp.StatusCode))
 }
 
+// A further attempt is one that the rules of Retry allow after one that failed.
+type further struct {
+	why  Reason
+	body io.ReadCloser // the request's
+}
+
 // mayRetry decides whether there is a next attempt after made of them. If so it has
-// taken the next attempt off the budget, and returns the body for it and how long
-// to wait before it. If not it returns the reason, empty if there is none to name.
-func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made int) (body io.ReadCloser, wait time.Duration, stopped string, ok bool) {
-	no := func(format string, args ...any) (io.ReadCloser, time.Duration, string, bool) {
-		return nil, 0, fmt.Sprintf(format, args...), false
+// taken the next attempt off the budget. If not it returns the reason, empty if
+// there is none to name.
+func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made int) (next further, stopped string, ok bool) {
+	no := func(format string, args ...any) (further, string, bool) {
+		return further{}, fmt.Sprintf(format, args...), false
 	}
+	next.why = a.failedBy(err)
 	switch {
 	case !t.retries || gaveUp(a.caller):
 		return no("")
@@ -43,26 +50,33 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 		return no("the request is not valid")
 	case made >= t.cfg.Retry.Attempts:
 		return no("%d attempts were made", made)
-	case resp == nil && !idempotent(a.caller) && !a.unsent(err):
+	case resp == nil && !idempotent(a.caller) && next.why != ReasonUnsent && next.why != ReasonRefused:
 		return no("the request may have been received, and %s is not idempotent", a.caller.Method)
-	}
-	if resp != nil && slices.Contains(t.cfg.Retry.Statuses, resp.StatusCode) {
-		wait = retryAfter(resp.Header, time.Now())
-		if deadline, has := a.caller.Context().Deadline(); wait > t.cfg.Retry.MaxWait || (has && time.Until(deadline) <= wait) {
-			return no("")
-		}
-	}
-	if !a.replayable() {
+	case !a.replayable():
 		return no("its body cannot be replayed: Request.GetBody is nil")
-	}
-	if !t.budget.spend(time.Now()) {
+	case !t.budget.spend(time.Now()):
+		t.figures.overBudget.Add(1)
 		return no("the retry budget is spent")
 	}
-	body, err = a.replay()
-	if err != nil {
+	if next.body, err = a.replay(); err != nil {
 		return no("its body cannot be replayed: %v", err)
 	}
-	return body, wait, "", true
+	return next, "", true
+}
+
+// failedBy names what kind of failure err is; nil stands for an unwelcome response.
+func (a *attempt) failedBy(err error) Reason {
+	switch timeout := (*attemptTimeout)(nil); {
+	case err == nil:
+		return ReasonStatus
+	case a.copy != nil && a.copy.refused.Load():
+		return ReasonRefused
+	case a.unsent(err):
+		return ReasonUnsent
+	case errors.As(err, &timeout):
+		return ReasonTimeout
+	}
+	return ReasonBroken
 }
 
 // unsent reports whether an attempt that failed by err certainly sent nothing of

@@ -16,21 +16,33 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	if t.retries {
-		t.budget.requests.Add(1)
-	}
-	a := t.newAttempt(req)
+	t.budget.requests.Add(1)
+	a := t.newAttempt(req, 1, ReasonFirst)
 	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
-	var err error
-	if a.lease, err = t.lb.Lease(req.Context()); err != nil {
+	call := evenkeel.Call[string]{}
+	if t.cfg.Key != nil {
+		call.Key = t.cfg.Key(req)
+	}
+	if err := a.take(call); err != nil {
+		t.figures.unleased.Add(1)
 		closeBody(req)
 		return nil, err
 	}
-	resp, err := a.send(req.Body)
-	if err == nil && !t.unwelcome(resp) {
-		return a.hand(resp), nil
+	avoid := tried{key: call.Key}
+	var got entry
+	if t.mayHedge(req) {
+		var failed *entry
+		if got, failed = t.hedged(a, call.Key); failed != nil {
+			avoid.fail(failed)
+		}
+	} else {
+		got.a = a
+		got.resp, got.err = a.send(req.Body)
 	}
-	return t.again(a, resp, err)
+	if got.err == nil && !t.unwelcome(got.resp) {
+		return got.a.hand(got.resp), nil
+	}
+	return t.again(got.a, got.resp, got.err, avoid)
 }
 
 // refuse finds what is wrong with a request before a backend is leased.
@@ -52,15 +64,11 @@ func (t *Transport) refuse(req *http.Request) error {
 
 // again continues after a first attempt that brought an error or an unwelcome
 // response. It asks other backends as far as the rules of Retry allow.
-func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Response, error) {
-	var (
-		tries []Try
-		tried []string
-	)
+func (t *Transport) again(a *attempt, resp *http.Response, err error, avoid tried) (*http.Response, error) {
+	tries := avoid.tries
 	for {
-		backend := a.lease.Backend()
-		tries = append(tries, Try{backend, reason(a.status, err)})
-		body, wait, stopped, ok := t.mayRetry(a, resp, err, len(tries))
+		tries = append(tries, Try{a.lease.Backend(), reason(a.status, err)})
+		next, stopped, ok := t.mayRetry(a, resp, err, len(tries))
 		if !ok {
 			if resp != nil {
 				return a.hand(resp), nil
@@ -69,18 +77,14 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			return nil, &Error{Tries: tries, Stopped: stopped}
 		}
 		a.sent.settle()
-		a.end(err)
-		tried = append(tried, backend)
+		a.settle(err)
+		avoid.add(a.lease.Backend(), next.why)
 
-		next := t.newAttempt(a.caller)
-		lerr := sleep(a.caller, wait)
-		if lerr == nil {
-			next.lease, lerr = t.lb.LeaseFor(a.caller.Context(), evenkeel.Call[string]{Avoid: tried})
-		}
-		if lerr != nil {
+		following := t.newAttempt(a.caller, len(tries)+1, next.why)
+		if lerr := avoid.lease(following, evenkeel.Call[string]{}); lerr != nil {
 			t.budget.refund()
-			if body != nil {
-				_ = body.Close()
+			if next.body != nil {
+				_ = next.body.Close()
 			}
 			if resp != nil && !gaveUp(a.caller) {
 				return resp, nil // the last answer stands; its lease has ended
@@ -90,11 +94,12 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error) (*http.Res
 			}
 			return nil, &Error{Tries: tries, Stopped: "no further attempt: " + lerr.Error(), cause: causeOf(a.caller, lerr)}
 		}
+		t.figures.retried(next.why)
 		if resp != nil {
 			drain(resp.Body)
 		}
-		a = next
-		if resp, err = a.send(body); err == nil && !t.unwelcome(resp) {
+		a = following
+		if resp, err = a.send(next.body); err == nil && !t.unwelcome(resp) {
 			return a.hand(resp), nil
 		}
 	}

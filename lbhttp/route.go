@@ -1,6 +1,7 @@
 package lbhttp
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type route struct {
 	target *target
 	via    *http.Transport
 	direct bool // requests are sent unchanged: via dials the backend whatever their URL says
+	http2  bool // HTTP/2 may be spoken
+	plain  bool // without TLS
 	made   time.Time
 
 	turn     atomic.Uint64 // value of target.turns when this route became the last one used
@@ -51,8 +54,10 @@ type route struct {
 // newRoute returns the route of a name to t, over copies of template.
 func newRoute(template *http.Transport, t *target, n name) *route {
 	r := &route{name: n, target: t, made: time.Now()}
+	sent := cmp.Or(t.url.Scheme, n.scheme)
+	r.http2, r.plain = speaksHTTP2(template, sent), sent == "http"
 	r.turn.Store(t.turns.Add(1))
-	if r.direct = n.whole && canDial(template, t.url, n.scheme); r.direct {
+	if r.direct = n.whole && canDial(template, t.url, n.scheme, n.host); r.direct {
 		r.via = direct(template, t.url, n.scheme)
 	} else {
 		r.via = addressed(template, t.url, n.scheme, n.host)

@@ -10,22 +10,16 @@ import (
 
 // newAttempt returns an attempt at a request. If the attempt surely needs a copy of
 // the request, both are in one piece of memory.
-func (t *Transport) newAttempt(req *http.Request) *attempt {
-	traced := t.base == nil && t.retries && req.URL.Scheme == "https" && !idempotent(req)
-	if t.base == nil && !traced && t.cfg.Outcome == nil {
-		return &attempt{t: t, caller: req}
+func (t *Transport) newAttempt(req *http.Request, number int, why Reason) *attempt {
+	traced := t.base == nil && t.retries && req.URL.Scheme == "https" && (t.conns.http2 || !idempotent(req))
+	if t.base == nil && !traced && !t.observed() {
+		return &attempt{t: t, caller: req, number: number, why: why}
 	}
 	both := &struct {
 		attempt
 		sentCopy
-	}{attempt: attempt{t: t, caller: req}}
+	}{attempt: attempt{t: t, caller: req, number: number, why: why}}
 	both.copy = &both.sentCopy
-	if traced {
-		both.trackConn()
-	}
-	if t.cfg.Outcome != nil {
-		both.begun = time.Since(t.made)
-	}
 	return &both.attempt
 }
 
@@ -35,7 +29,7 @@ func (a *attempt) prepare(ctx context.Context, body io.ReadCloser, to *url.URL) 
 	req := a.caller
 	watched := body != nil && body != http.NoBody && (req.GetBody == nil || !plain(body, req.ContentLength))
 	if a.copy == nil {
-		if to == nil && !watched && body == req.Body {
+		if to == nil && !watched && body == req.Body && ctx == req.Context() {
 			return req
 		}
 		a.copy = &sentCopy{}
@@ -63,45 +57,65 @@ func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 		returned = true
 		return nil, to.err
 	}
-	ctx, via, addr := req.Context(), t.base, to.url
+	via, addr := t.base, to.url
+	var ctx context.Context
 	if via == nil {
 		r := t.conns.enter(to, name{req.URL.Scheme, req.URL.Host, true})
 		a.conns, a.route, a.answers = t.conns, r, r.answered.Load() // without the lock: the attempt is not shared yet
-		via = r.via
-		if r.direct {
+		if via = r.via; r.direct {
 			addr = nil
-		} else if t.retries && !idempotent(req) {
-			if a.copy == nil {
-				a.copy = &sentCopy{}
-			}
-			a.copy.trackConn()
 		}
+		ctx = a.watch(a.isolate(r), r)
 	} else {
-		ctx = attemptContext(ctx, a)
+		ctx = attemptContext(a.isolate(nil), a)
 	}
-	out := a.prepare(a.copy.traceIn(ctx), body, addr)
-	if ctx.Done() != nil {
+	out := a.prepare(ctx, body, addr)
+	if req.Context().Done() != nil {
 		a.stop = context.AfterFunc(req.Context(), a.expire)
 	}
 
-	resp, err := via.RoundTrip(out)
+	resp, err := a.roundTrip(via, out)
 	returned = true
-	switch {
-	case err != nil:
-		if resp != nil && resp.Body != nil {
-			_ = resp.Body.Close()
-		}
+	if err != nil {
 		a.suspect(err)
 		return nil, err
-	case resp == nil:
-		return nil, errNothing
 	}
 	a.answered()
-	if t.cfg.Outcome != nil {
+	if t.observed() {
 		a.copy.record(resp, req, time.Since(t.made))
 	}
 	resp.Request = req
-	a.status = resp.StatusCode
+	if a.status = resp.StatusCode; a.status >= 400 {
+		a.busy, a.wait = refusal(resp, time.Now())
+	}
 	a.headed.Store(true)
 	return resp, nil
+}
+
+// roundTrip sends the request by way of the base, within the attempt's timeout. It
+// returns either a response or an error.
+func (a *attempt) roundTrip(via http.RoundTripper, out *http.Request) (*http.Response, error) {
+	inTime := func() bool { return true }
+	if d := a.t.cfg.Retry.AttemptTimeout; d > 0 {
+		inTime = a.own.within(d)
+	}
+	resp, err := via.RoundTrip(out)
+	if err == nil && resp == nil {
+		err = errNothing
+	}
+	if !inTime() && err == nil {
+		err = a.own.cause()
+	}
+	if err == nil {
+		return resp, nil
+	}
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	// What ended the attempt's own context is the cause, unless the caller's context
+	// is: that one passes its cause on.
+	if cause := a.own.cause(); cause != nil && a.caller.Context().Err() == nil {
+		err = cause
+	}
+	return nil, err
 }

@@ -3,42 +3,25 @@ package lbhttp
 import (
 	"context"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
 // sentCopy is the copy of the caller's request that one attempt sends, and what
 // only some attempts need to know of what came of it. A Config.Outcome needs the
-// response as it came and the time it took. A request that must not be sent twice
-// needs to know whether it had a connection: without one it was not sent. (Over a
-// direct route without TLS the error says so.)
+// response as it came and the time it took.
 type sentCopy struct {
-	req       http.Request
-	url       url.URL
-	trace     httptrace.ClientTrace
-	traced    bool
-	connected atomic.Bool
+	connTrace
+	traced bool // connTrace is in use
+	req    http.Request
+	url    url.URL
 
+	waited   time.Duration  // for the lease
 	begun    time.Duration  // since Transport.made
 	toHeader time.Duration  // from begun to the response header
 	resp     *http.Response // the one that the caller has
 	seen     *http.Response // a copy of resp as it came; nil: there was no header
-}
-
-// trackConn makes the copy note whether its request got a connection.
-func (c *sentCopy) trackConn() { c.traced, c.trace.GotConn = true, c.gotConn }
-
-func (c *sentCopy) gotConn(httptrace.GotConnInfo) { c.connected.Store(true) }
-
-// traceIn returns the context to send the copy with.
-func (c *sentCopy) traceIn(ctx context.Context) context.Context {
-	if c == nil || !c.traced {
-		return ctx
-	}
-	return httptrace.WithClientTrace(ctx, &c.trace)
 }
 
 // of makes the copy one of req, to be sent under ctx. to is the backend, nil if the

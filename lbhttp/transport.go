@@ -21,6 +21,9 @@ type Transport struct {
 	cfg     Config
 	retries bool // there may be more than one attempt
 	budget  budget
+	figures figures
+	hedges  budget
+	delays  delays // of requests that may be hedged
 	made    time.Time
 }
 
@@ -40,7 +43,9 @@ func NewTransport(lb evenkeel.Balancer[string]) *Transport {
 //   - evenkeel.ErrBadConfig if a field of cfg is out of range, or lb is nil or a nil
 //     pointer;
 //   - evenkeel.ErrBadBackend if lb has a method Pool, as the balancers of this module
-//     have, and ParseBackend refuses a member of that pool.
+//     have, and ParseBackend refuses a member of that pool, or two members are the
+//     same server, as http://a and http://A:80/ are; the error then matches
+//     evenkeel.ErrDuplicate too.
 //
 // A backend that joins later is parsed when a request comes to it. If ParseBackend
 // refuses it, that attempt fails and counts against the backend.
@@ -67,6 +72,7 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	t := &Transport{lb: lb, cfg: cfg, made: time.Now()}
 	t.retries = !cfg.Retry.Off && cfg.Retry.Attempts > 1
 	t.budget.init(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
+	t.hedges.init(cfg.Hedge.Share, 0, t.made)
 	switch base := cfg.Base.(type) {
 	case nil:
 		t.conns = NewConns(nil)
@@ -80,6 +86,13 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	}
 	return t, nil
 }
+
+// Stats returns what the Transport has done so far. Each figure is right, but they
+// are not of the same instant.
+func (t *Transport) Stats() Stats { return t.figures.stats(t.budget.requests.Load()) }
+
+// observed reports whether somebody asks how each attempt went.
+func (t *Transport) observed() bool { return t.cfg.Outcome != nil || t.cfg.OnAttempt != nil }
 
 // CloseIdleConnections closes the connections that are not in use, among them those
 // to backends that have left the pool. If Config.Base has a method of this name, it

@@ -23,7 +23,10 @@ func (c *Conns) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, t.err
 	}
 	r := c.enter(t, n)
-	if ours && a.take(c, r) {
+	if ours && a.goes(c, r) {
+		if ctx := a.watch(req.Context(), r); ctx != req.Context() {
+			req = req.WithContext(ctx)
+		}
 		return r.via.RoundTrip(req)
 	}
 	defer r.leave()
