@@ -55,7 +55,9 @@ func newStory(t *testing.T, seed uint64) *story {
 	return s
 }
 
-func (s *story) note(format string, args ...any) { s.told = append(s.told, fmt.Sprintf(format, args...)) }
+func (s *story) note(format string, args ...any) {
+	s.told = append(s.told, fmt.Sprintf(format, args...))
+}
 
 func (s *story) some() string { return []string{"a", "b", "c", "d", "e"}[s.rand.IntN(5)] }
 
@@ -77,7 +79,9 @@ func (s *story) step() {
 		}
 	case 3:
 		s.note("a busy %v", b)
-		s.call(func(string) error { return &evenkeel.BusyError{RetryAfter: time.Duration(s.rand.IntN(100)) * time.Second} })
+		s.call(func(string) error {
+			return &evenkeel.BusyError{RetryAfter: time.Duration(s.rand.IntN(100)) * time.Second}
+		})
 	case 4: // a call that stays open, or whose answer has come
 		if lease, err := s.lb.Lease(context.Background()); err == nil {
 			s.note("a call stays open on %v", lease.Backend())
