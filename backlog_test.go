@@ -348,7 +348,7 @@ func goodput(t *testing.T, cfg evenkeel.Config, load float64) (share float64) {
 		}
 		cfg.MaxInFlight, cfg.Backlog = 1, 5000
 		pool := newPool(t, cfg, names(backends)...)
-		lb := sqf.New(pool)
+		lb := must(sqf.NewWith(pool, sqf.Config{Seed: 1}))
 		rng := rand.New(rand.NewPCG(1, 2))
 		capacity := backends / service.Seconds()
 		var good atomic.Int64
@@ -393,7 +393,7 @@ func TestGoodputUnderOverload(t *testing.T) {
 // left, whatever happens at once.
 func TestBacklogStress(t *testing.T) {
 	const goroutines = 200
-	leases := 1_000_000 / goroutines
+	leases := 300_000 / goroutines
 	if raceEnabled {
 		leases /= 25 // the race detector makes each cost that much more
 	}
@@ -494,7 +494,7 @@ func TestWaitingIsCheap(t *testing.T) {
 		runtime.Gosched()
 	}
 	runtime.ReadMemStats(&after)
-	assert.LessOrEqual(t, runtime.NumGoroutine(), routines)
+	assert.LessOrEqual(t, runtime.NumGoroutine(), routines, "no goroutine of the library")
 	if !raceEnabled {
 		bytes := float64(after.TotalAlloc-before.TotalAlloc) / calls
 		t.Logf("%.0f bytes a waiting call", bytes)

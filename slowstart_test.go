@@ -134,8 +134,9 @@ func TestF049F051Epochs(t *testing.T) {
 	}
 	require.NoError(t, pool.Replace("B", "C", "D"))
 	got := map[string]int{}
+	lb := must(sqf.NewWith(pool, sqf.Config{Seed: 1}))
 	for range 3000 {
-		got[call(t, sqf.New(pool), ok)]++
+		got[call(t, lb, ok)]++
 	}
 	for _, b := range []string{"B", "C", "D"} {
 		assert.InDelta(t, 1000, got[b], 150, b)
