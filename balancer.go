@@ -70,7 +70,7 @@ func (d *Dispatcher[T]) Pick() (backend T, err error) {
 			if s = d.pool.upToDate(s); len(s.in) == 0 {
 				return backend, s.none
 			}
-			g = d.pool.groupFor(s, &d.by)
+			g = d.pool.groupFor(s, &d.by, "")
 		}
 		i, _ := d.by.choose(&g.candidates, "")
 		if m := g.in[i]; !isBarred(m.word.Load()) {
@@ -171,7 +171,7 @@ func (p *Pool[T]) lease(ctx context.Context, by *chooser, call Call[T]) (*member
 				return m, start, nil
 			}
 		}
-		g := p.groupFor(s, by).without(call.Avoid)
+		g := p.groupFor(s, by, call.Key).without(call.Avoid)
 		if len(g.in) == 0 {
 			if g = s.anyWithout(call.Avoid); g == nil {
 				return nil, 0, s.nobody(call.Avoid)

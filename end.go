@@ -64,7 +64,7 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 	if outcome == OutcomeFailure || outcome == OutcomeDeadline || m.also.Load()&(alsoJudge|alsoOrder) != 0 {
 		p.note(m, n, outcome, err)
 	}
-	p.serveAfter(m)
+	p.serveAfter()
 	p.deliver()
 }
 
@@ -121,7 +121,7 @@ func (p *Pool[T]) busy(m *member[T], start uint64, err error) {
 		p.settle(now)
 	}
 	p.mu.Unlock()
-	p.serveAfter(m)
+	p.serveAfter()
 	p.deliver()
 }
 
@@ -139,6 +139,6 @@ func (p *Pool[T]) answer(m *member[T], start uint32) {
 		return
 	}
 	p.note(m, m.full(start), OutcomeSuccess, nil)
-	p.serveAfter(m)
+	p.serveAfter()
 	p.deliver()
 }

@@ -128,7 +128,7 @@ func (p *Pool[T]) removeBut(stay map[T]struct{}, now time.Duration) {
 		p.changed(m, now)
 		p.gone = append(p.gone, m)
 	}
-	p.forgetOldest(len(stay), now)
+	p.forgetOldest(len(stay))
 }
 
 // remembered is how many removed backends are remembered at least, if they are bound by
@@ -136,7 +136,7 @@ func (p *Pool[T]) removeBut(stay map[T]struct{}, now time.Duration) {
 const remembered = 1024
 
 // forgetOldest bounds what is remembered of backends that have left.
-func (p *Pool[T]) forgetOldest(members int, now time.Duration) {
+func (p *Pool[T]) forgetOldest(members int) {
 	p.gone = slices.DeleteFunc(p.gone, func(m *member[T]) bool { return !m.removed || p.index[m.backend] != m })
 	for over := len(p.gone) - max(remembered, 4*members); over > 0; over-- {
 		if m := p.gone[0]; m.inFlight() == 0 {

@@ -1,7 +1,6 @@
 package evenkeel_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -94,7 +93,7 @@ func TestErrorsThatAreNotItsFault(t *testing.T) {
 	} {
 		assert.Equal(t, want, evenkeel.DefaultOutcome(t.Context(), err), "%v", err)
 	}
-	assert.True(t, errors.Is((&evenkeel.BusyError{Err: io.EOF}), io.EOF))
+	assert.ErrorIs(t, &evenkeel.BusyError{Err: io.EOF}, io.EOF)
 }
 
 // While health checks run, a newcomer to a pool in use waits for its first pass.

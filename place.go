@@ -47,12 +47,15 @@ func (p *Pool[T]) beginTrial(avoid []T) (*member[T], uint32, bool) {
 }
 
 // groupFor returns the part of the pool that a call goes to: of several tiers one is
-// drawn.
-func (p *Pool[T]) groupFor(s *snapshot[T], by *chooser) *group[T] {
+// drawn, for the same key the same one.
+func (p *Pool[T]) groupFor(s *snapshot[T], by *chooser, key string) *group[T] {
 	if len(s.spill) == 0 {
 		return &s.group
 	}
-	at := draw.Unit(by.source.Uint64())
+	at := draw.Unit(draw.Hash(key))
+	if key == "" {
+		at = draw.Unit(by.source.Uint64())
+	}
 	for g := range s.groups {
 		if at < g.upTo {
 			return g

@@ -106,7 +106,7 @@ func (b *backlog[T]) oldest() (first *waiter[T]) {
 }
 
 // serveAfter gives the place that a call has left to who waits for it.
-func (p *Pool[T]) serveAfter(m *member[T]) {
+func (p *Pool[T]) serveAfter() {
 	if p.cfg.MaxInFlight == 0 || p.backlog.waiting.Load() == 0 {
 		return
 	}

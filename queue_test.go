@@ -1,7 +1,6 @@
 package evenkeel_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -47,7 +46,7 @@ func TestNoWaitSaysWhy(t *testing.T) {
 	require.NoError(t, err)
 	_, err = lb.LeaseFor(t.Context(), evenkeel.Call[string]{NoWait: true})
 	var over *evenkeel.OverloadedError
-	require.True(t, errors.As(err, &over))
+	require.ErrorAs(t, err, &over)
 	assert.Equal(t, evenkeel.ShedNoWait, over.Reason)
 	assert.Equal(t, "db", over.Pool)
 	assert.Equal(t, uint64(1), pool.Backlog().Shed)

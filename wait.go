@@ -14,18 +14,18 @@ func (p *Pool[T]) wait(ctx context.Context, by *chooser, call Call[T]) (*member[
 		own := call // so that only this case moves to the heap
 		w.call = &own
 	}
-	patience, err := p.queueUp(w, call.NoWait)
+	patience, waits, err := p.queueUp(w, call.NoWait)
 	switch {
 	case err != nil:
 		return nil, 0, err
-	case w.fate == fateServed:
+	case !waits:
 		return w.got, w.start, nil
 	}
 	return p.await(w, patience)
 }
 
 // queueUp puts w at the end of its queue, if the backlog is not full and w has to wait.
-func (p *Pool[T]) queueUp(w *waiter[T], noWait bool) (patience time.Duration, err error) {
+func (p *Pool[T]) queueUp(w *waiter[T], noWait bool) (patience time.Duration, waits bool, err error) {
 	b := &p.backlog
 	b.mu.Lock()
 	defer p.unlock(w)
@@ -34,7 +34,7 @@ func (p *Pool[T]) queueUp(w *waiter[T], noWait bool) (patience time.Duration, er
 		if m, start, ok := p.place(p.upToDate(p.snap.Load()), w); ok {
 			w.got, w.start, w.fate = m, start, fateServed
 			w.safe = true
-			return 0, nil
+			return 0, false, nil
 		}
 	}
 	if n := b.waiting.Load(); n >= int64(p.cfg.Backlog) || noWait {
@@ -44,14 +44,14 @@ func (p *Pool[T]) queueUp(w *waiter[T], noWait bool) (patience time.Duration, er
 		if noWait {
 			reason = ShedNoWait
 		}
-		return 0, &OverloadedError{Pool: p.cfg.Name, Reason: reason, Waiting: int(n)}
+		return 0, false, &OverloadedError{Pool: p.cfg.Name, Reason: reason, Waiting: int(n)}
 	}
 	b.enter(w)
 	// A place that was freed before w was counted as waiting is still free.
 	p.serve()
 	patience = p.patience(w)
 	w.safe = true
-	return patience, nil
+	return patience, true, nil
 }
 
 // unlock unlocks the backlog. If a user's policy or signal has panicked meanwhile, on w's
