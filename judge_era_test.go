@@ -158,3 +158,102 @@ func TestAnsweredCallsCountForTheRate(t *testing.T) {
 		assert.Equal(t, streams == 0, stats(pool, "A").State == evenkeel.StateEjectedByOutcome, "beside %d streams", streams)
 	}
 }
+
+// late makes calls on a backend that pass their deadline, while it is in.
+func late(t *testing.T, pool *evenkeel.Pool[string], backend string, n int) {
+	t.Helper()
+	for range n {
+		if stats(pool, backend).State == evenkeel.StateActive {
+			lease, err := onto(pool, backend).Lease(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, backend, lease.Backend())
+			lease.DoneAs(evenkeel.OutcomeDeadline, errBroken)
+		}
+	}
+}
+
+// A run of deadlines says nothing where the others have ended no calls meanwhile, and
+// little where they have ended few.
+func TestDeadlinesBesideFewCalls(t *testing.T) {
+	for _, c := range []struct{ before, beside, run int }{{200, 0, 10}, {0, 4, 2}} {
+		for _, enough := range []bool{false, true} {
+			clock := newClock()
+			pool := newPool(t, evenkeel.Config{Now: clock.Now, Ejection: evenkeel.Ejection{Window: -1}}, "A", "B", "C")
+			clock.Advance(2 * time.Second)
+			endOn(t, pool, "B", c.before)
+			late(t, pool, "A", 1)
+			endOn(t, pool, "B", c.beside)
+			if enough {
+				endOn(t, pool, "B", 2000)
+			}
+			late(t, pool, "A", c.run-1)
+			assert.Equal(t, enough, stats(pool, "A").State == evenkeel.StateEjectedByOutcome, "%+v", c)
+		}
+	}
+}
+
+// Older calls that end well during a run of failures count beside it: a backend that
+// refuses what is beyond its places goes on with what it holds.
+func TestOlderCallsCountBesideARun(t *testing.T) {
+	for _, holds := range []int{0, 40} {
+		c := newClock()
+		pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: evenkeel.Ejection{Window: -1}}, "A", "B", "C")
+		c.Advance(2 * time.Second)
+		for range 20 { // one call in ten fails
+			failOn(t, pool, "B", 1)
+			endOn(t, pool, "B", 9)
+		}
+		var held []*evenkeel.Lease[string]
+		for range holds {
+			lease, err := onto(pool, "A").Lease(t.Context())
+			require.NoError(t, err)
+			held = append(held, &lease)
+		}
+		failOn(t, pool, "A", 1)
+		for _, l := range held {
+			l.Done(nil)
+		}
+		for range 11 {
+			if stats(pool, "A").State == evenkeel.StateActive {
+				failOn(t, pool, "A", 1)
+			}
+		}
+		assert.Equal(t, holds == 0, stats(pool, "A").State == evenkeel.StateEjectedByOutcome, "with %d held", holds)
+	}
+}
+
+// A relapse while the others fail too is no reason for a longer ejection.
+func TestRelapseOfAllIsNotLonger(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		c := newClock()
+		pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: exact(evenkeel.Ejection{Window: -1})}, "A", "B", "C")
+		failOn(t, pool, "A", 5)
+		for range 12 {
+			if shared {
+				failOn(t, pool, "B", 1)
+			}
+			endOn(t, pool, "B", 3)
+		}
+		trial(t, c, pool, "A", errBroken)
+		length := 10 * time.Second
+		if shared {
+			length = 5 * time.Second
+		}
+		assert.Equal(t, length, stats(pool, "A").Until.Sub(c.Now()), "shared: %v", shared)
+	}
+}
+
+// Also in a large pool a backend is left out of what it is compared with.
+func TestNobodyOfManyIsComparedWithItself(t *testing.T) {
+	c := newClock()
+	list := names(120)
+	pool := newPool(t, evenkeel.Config{Now: c.Now, Ejection: evenkeel.Ejection{Consecutive: -1}}, list...)
+	endOn(t, pool, list[1], 200)
+	for range 20 {
+		if stats(pool, list[0]).State == evenkeel.StateActive {
+			c.Advance(200 * time.Millisecond)
+			failOn(t, pool, list[0], 1)
+		}
+	}
+	assert.ErrorContains(t, stats(pool, list[0]).Cause, "against 0 of 200 on the others")
+}

@@ -190,3 +190,15 @@ func TestWindowAgainstModel(t *testing.T) {
 		}
 	})
 }
+
+// SumSince leaves out the bucket that the moment falls into, and all before it.
+func TestSumSince(t *testing.T) {
+	w := window.New(10 * time.Second)
+	for i := range 5 {
+		w.Add(time.Duration(i)*time.Second + time.Second/2)
+	}
+	for since, want := range map[time.Duration]float64{0: 5, time.Second: 3, 2*time.Second + 1: 2, time.Minute: 0} {
+		_, added := w.SumSince(5*time.Second, since)
+		assert.InDelta(t, want, added, 0, "since %v", since)
+	}
+}

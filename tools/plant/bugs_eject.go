@@ -46,7 +46,7 @@ var ejectBugs = []bug{
 	},
 	{
 		name: "a trial that was cancelled locks the backend out", file: "eject.go",
-		old: "m.phase = phaseOffered // it said nothing", new: "return false // it said nothing", tests: core,
+		old: "m.phase = phaseOffered // it said nothing", new: "return // it said nothing", tests: core,
 	},
 	{
 		name: "every lease is a trial", file: "place.go",
@@ -97,10 +97,6 @@ var ejectBugs = []bug{
 	{
 		name: "what a backend goes on with does not count for it in a run", file: "judge.go",
 		old: "return float64(good - min(m.runGood, good))", new: "return 0 * float64(good)", tests: core,
-	},
-	{
-		name: "one deadline that passed is a run", file: "judge.go",
-		old: "k < 2 || good < k {", new: "good < k {", tests: core,
 	},
 	{
 		name: "a run of deadlines is judged by the rate of the others as it was seen", file: "judge.go",
