@@ -74,6 +74,8 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, grace time.Durat
 	if err != nil {
 		err = errors.Join(err, s.Close()) // the rest is cut off
 	}
-	<-ended
+	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }
