@@ -32,7 +32,7 @@ var httpBugs = []bug{
 	},
 	{
 		name: "a status of 500 is a success", file: "lbhttp/outcome.go",
-		old: "status >= 500 ||", new: "status > 500 ||", tests: inHTTP,
+		old: "a.Status >= 500 ||", new: "a.Status > 500 ||", tests: inHTTP,
 	},
 	{
 		name: "a caller whose own body fails hurts the backend", file: "lbhttp/outcome.go",
@@ -40,7 +40,7 @@ var httpBugs = []bug{
 	},
 	{
 		name: "a request that may have been received is sent again", file: "lbhttp/retry.go",
-		old: "case resp == nil && !idempotent(a.caller) && !a.unsent(err):", new: "case false:", tests: inHTTP,
+		old: "case resp == nil && !idempotent(a.caller) && next.why != ReasonUnsent && next.why != ReasonRefused:", new: "case false:", tests: inHTTP,
 	},
 	{
 		name: "a request's body goes to a second attempt after the first has read it", file: "lbhttp/bodystate.go",
@@ -48,16 +48,16 @@ var httpBugs = []bug{
 		new: "bodyRead:   {onRead: bodyRead, onClose: bodyClosed, onSettle: bodyRead, onPass: bodyPassed}", tests: inHTTP,
 	},
 	{
-		name: "a retry goes to a backend that was tried", file: "lbhttp/roundtrip.go",
-		old: "evenkeel.Call[string]{Avoid: tried}", new: "evenkeel.Call[string]{Avoid: tried[:0]}", tests: inHTTP,
+		name: "a retry goes to a backend that was tried", file: "lbhttp/tried.go",
+		old: "call.Key, call.Avoid = b.key, b.all", new: "call.Key = b.key", tests: inHTTP,
 	},
 	{
 		name: "the first attempt is counted until the last one ends", file: "lbhttp/roundtrip.go",
-		old: "a.end(err)\n\t\ttried", new: "defer a.end(err)\n\t\ttried", tests: inHTTP,
+		old: "\t\ta.settle(err)\n", new: "\t\tdefer a.settle(err)\n", tests: inHTTP,
 	},
 	{
 		name: "retries have no budget", file: "lbhttp/retry.go",
-		old: "if !t.budget.spend(time.Now()) {", new: "if t.budget.spend(time.Now()); false {", tests: inHTTP,
+		old: "case !t.budget.spend(time.Now()):", new: "case !t.budget.spend(time.Now()) && false:", tests: inHTTP,
 	},
 	{
 		name: "a retry that finds no backend is paid for", file: "lbhttp/roundtrip.go",
@@ -68,7 +68,7 @@ var httpBugs = []bug{
 		old: "if r == nil || r.name != n {", new: "if r == nil {", tests: inHTTP,
 	},
 	{
-		name: "a route on which nothing came back before a timeout is kept", file: "lbhttp/attempt.go",
+		name: "a route on which nothing came back before a timeout is kept", file: "lbhttp/attemptroute.go",
 		old: "c.distrust(r)", new: "_ = c", tests: inHTTP,
 	},
 }
