@@ -39,7 +39,9 @@ func (p *Pool[T]) ended(m *member[T], start uint32, outcome Outcome, err error) 
 		} else {
 			m.succeeded(start)
 		}
-		m.uncount()
+		if left := m.uncount(); booked(left) == 0 {
+			m.also.And(^alsoOld)
+		}
 	case OutcomeUnreported:
 		m.released.Add(1)
 		m.uncount()

@@ -185,6 +185,7 @@ type overall struct {
 type snapshot[T comparable] struct {
 	group[T]              // the lowest tier in use
 	spill    []*group[T]  // the further tiers in use
+	standby  []*group[T]  // the tiers that get calls only when those before have no backend or place left
 	calm     atomic.Bool  // nothing but the policy has a say in a lease
 	renew    atomic.Int64 // picks until it is made anew; 0: it shows the pool as it is
 	none     *NoBackendsError

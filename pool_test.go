@@ -66,8 +66,12 @@ func TestNewPool(t *testing.T) {
 // Every field of Config that is out of its range is refused by name.
 func TestBadConfig(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
+	tooMany := math.MaxInt
+	if tooMany == math.MaxInt32 {
+		tooMany = -1 // there is no larger one
+	}
 	for field, configs := range map[string][]evenkeel.Config{
-		"MaxInFlight": {{MaxInFlight: -1}, {MaxInFlight: math.MaxInt}},
+		"MaxInFlight": {{MaxInFlight: -1}, {MaxInFlight: tooMany}},
 		"Backlog":     {{MaxInFlight: 1, Backlog: -1}, {Backlog: 1}},
 		"MaxWait":     {{MaxInFlight: 1, MaxWait: -1}, {MaxWait: time.Second}},
 		"ControlledDelay.Target": {

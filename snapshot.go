@@ -42,7 +42,7 @@ func (p *Pool[T]) publish(now time.Duration, mode mode) {
 			groups = append(groups, &group[T]{})
 		}
 	}
-	s.spill = share(groups[:len(groups)-1])
+	s.spill, s.standby = share(groups[:len(groups)-1])
 	p.snap.Store(s)
 	if was.panics != mode.panics {
 		kind := EventPanic
@@ -156,10 +156,11 @@ func (c *candidates) setWeights(weights []float64) {
 // keeps all calls.
 const overProvision = 1.4
 
-// share divides the calls among the tiers and returns those beside the first that get
-// some: the lowest one takes what it can carry, the next ones what is left. Where all
-// tiers together cannot carry the calls, they share them in proportion to what they can.
-func share[T comparable](groups []*group[T]) (spill []*group[T]) {
+// share divides the calls among the tiers: the lowest one takes what it can carry, the next
+// ones what is left. Where all tiers together cannot carry the calls, they share them in
+// proportion to what they can. It returns the tiers beside the first that get some, and
+// those that stand by, for calls that find no backend or no place in the tiers before.
+func share[T comparable](groups []*group[T]) (spill, standby []*group[T]) {
 	left, used := 1.0, 0
 	for ; used < len(groups) && left > 0; used++ {
 		g := groups[used]
@@ -172,9 +173,9 @@ func share[T comparable](groups []*group[T]) (spill []*group[T]) {
 		g.upTo = upTo
 	}
 	if used < 2 {
-		return nil
+		return nil, groups[used:]
 	}
-	return groups[1:used]
+	return groups[1:used], groups[used:]
 }
 
 // weightInRotation is the weight that the group can carry calls for. Where all of it are
@@ -192,14 +193,16 @@ func (g *group[T]) weightInRotation() (weight float64) {
 	return weight
 }
 
-// groups yields the tiers in use, lowest first.
+// groups yields the tiers, lowest first: those that get calls, and those that stand by.
 func (s *snapshot[T]) groups(yield func(*group[T]) bool) {
 	if len(s.in) == 0 || !yield(&s.group) {
 		return
 	}
-	for _, g := range s.spill {
-		if !yield(g) {
-			return
+	for _, list := range [2][]*group[T]{s.spill, s.standby} {
+		for _, g := range list {
+			if !yield(g) {
+				return
+			}
 		}
 	}
 }

@@ -84,3 +84,28 @@ func TestTierIsKept(t *testing.T) {
 	assert.Equal(t, 2, stats(pool, "B").Tier)
 	assert.Zero(t, stats(pool, "C").Tier)
 }
+
+// A call that finds no place, or only backends that it must avoid, goes to the next tier,
+// also while the first one is well.
+func TestFullTiersAndRetriesCrossTiers(t *testing.T) {
+	pool := newPool(t, evenkeel.Config{MaxInFlight: 1})
+	require.NoError(t, pool.ReplaceMembers(
+		evenkeel.Member[string]{Backend: "A", Weight: 1},
+		evenkeel.Member[string]{Backend: "R", Weight: 1, Tier: 1}))
+	for name, lb := range allPolicies(t, pool, 3) {
+		lease, err := lb.LeaseFor(t.Context(), evenkeel.Call[string]{Avoid: []string{"A"}})
+		require.NoError(t, err, name)
+		assert.Equal(t, "R", lease.Backend(), name)
+		lease.Release()
+		first, err := lb.Lease(t.Context())
+		require.NoError(t, err, name)
+		assert.Equal(t, "A", first.Backend(), name)
+		second, err := lb.Lease(t.Context())
+		require.NoError(t, err, name)
+		assert.Equal(t, "R", second.Backend(), name)
+		_, err = lb.Lease(t.Context())
+		require.ErrorIs(t, err, evenkeel.ErrOverloaded, name)
+		first.Release()
+		second.Release()
+	}
+}
