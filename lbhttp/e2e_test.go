@@ -77,7 +77,7 @@ func (e *expiring) Err() error {
 // unit is one server of a fleet. It can be killed and started again.
 type unit struct {
 	*fleet
-	proto   string // "http/1.1", or "h2" over TLS
+	proto   string // "http/1.1" or "h2c", or over TLS "https/1.1" or "h2"
 	handler http.HandlerFunc
 	l       lasting
 
@@ -101,10 +101,21 @@ func (f *fleet) unit(t *testing.T, proto string, h http.HandlerFunc) *unit {
 }
 
 func (u *unit) url() string {
-	if u.proto == "h2" {
+	if u.secure() {
 		return "https://" + u.l.Addr().String()
 	}
 	return "http://" + u.l.Addr().String()
+}
+
+func (u *unit) secure() bool { return u.proto == "h2" || u.proto == "https/1.1" }
+
+// protocols are those that a transport or a server speaks.
+func protocols(proto string) *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(strings.HasSuffix(proto, "/1.1"))
+	p.SetHTTP2(proto == "h2")
+	p.SetUnencryptedHTTP2(proto == "h2c")
+	return p
 }
 
 func (u *unit) begin() {
@@ -116,12 +127,13 @@ func (u *unit) begin() {
 			u.open.Add(-1)
 		}
 	}}
+	s.Protocols = protocols(u.proto)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	_ = u.l.SetDeadline(time.Time{})
 	u.srv = s
 	u.wg.Go(func() {
-		if u.proto == "h2" {
+		if u.secure() {
 			_ = s.ServeTLS(u.l, "", "")
 		} else {
 			_ = s.Serve(u.l)
@@ -135,6 +147,16 @@ func (u *unit) kill() {
 	defer u.mu.Unlock()
 	_ = u.srv.Close()
 	u.wg.Wait()
+}
+
+// restart lets the requests under way end, as a graceful server does, and starts anew.
+func (u *unit) restart() error {
+	u.mu.Lock()
+	err := u.srv.Shutdown(context.Background())
+	u.wg.Wait()
+	u.mu.Unlock()
+	u.begin()
+	return err
 }
 
 // serve answers a request with its id and its body.

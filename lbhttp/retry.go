@@ -82,6 +82,9 @@ func (a *attempt) failedBy(err error) Reason {
 // unsent reports whether an attempt that failed by err certainly sent nothing of
 // the request.
 func (a *attempt) unsent(err error) bool {
+	if closedIdle(err) {
+		return true
+	}
 	if a.copy != nil && a.copy.traced {
 		return !a.copy.connected.Load()
 	}
@@ -90,6 +93,14 @@ func (a *attempt) unsent(err error) bool {
 		dial *dialError
 	)
 	return errors.Is(err, evenkeel.ErrBadBackend) || errors.As(err, &dial) || (errors.As(err, &op) && op.Op == "dial")
+}
+
+// closedIdle reports whether http.Transport says that the server had closed the
+// connection while it was idle. The connection was closed before the request was its
+// own, so nothing of it was written. http.Transport itself tries again only what is
+// idempotent, and does not export the error.
+func closedIdle(err error) bool {
+	return err != nil && err.Error() == "http: server closed idle connection"
 }
 
 // replayable reports whether the request's body can probably be sent once more.
