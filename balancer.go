@@ -99,13 +99,13 @@ func (d *Dispatcher[T]) Lease(ctx context.Context) (Lease[T], error) {
 	}
 	if s := d.pool.snap.Load(); s.calm.Load() {
 		i, seen := d.by.choose(&s.candidates, "")
-		m := s.in[i]
-		start, ok := m.countSeen(seen)
+		slot := s.slots[i] // the member's; its own memory need not be there yet
+		start, ok := slot.countSeen(seen)
 		if !ok {
-			start, ok = m.countUnseen(seen)
+			start, ok = slot.countUnseen(seen)
 		}
 		if ok {
-			return Lease[T]{m: m, ctx: ctx, start: start}, nil
+			return Lease[T]{m: s.in[i], ctx: ctx, start: start}, nil
 		}
 	}
 	return d.lease(ctx, Call[T]{})

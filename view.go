@@ -132,8 +132,8 @@ func (v View) DrawTwo() (i, j int) {
 // one with the load that was seen, or the first one on a tie: either is as likely. Len must
 // be at least 2.
 func (v View) LesserOfTwo() (int, Load) {
-	if v.c.weights != nil || v.c.meter != nil {
-		return v.Lesser(v.DrawTwo())
+	if v.c.weights != nil || v.c.meter != nil || len(v.c.slots) < 2 {
+		return v.lesserOfTwo()
 	}
 	var u uint64
 	if v.by.source.IsSeeded() {
@@ -147,6 +147,14 @@ func (v View) LesserOfTwo() (int, Load) {
 		i, a = j, b
 	}
 	return i, Load{float64(uint32(a)), a}
+}
+
+// lesserOfTwo is LesserOfTwo for any meter and any number of backends.
+func (v View) lesserOfTwo() (int, Load) {
+	if len(v.c.slots) < 2 {
+		return 0, v.c.load(0)
+	}
+	return v.Lesser(v.DrawTwo())
 }
 
 // Least returns the least loaded of all backends. On a tie each of the tied ones is

@@ -33,13 +33,16 @@ type Balancer[T comparable] = evenkeel.Dispatcher[T]
 
 // New returns a balancer over pool that looks at two backends.
 func New[T comparable](pool *evenkeel.Pool[T]) *Balancer[T] {
-	return evenkeel.NewDispatcher(pool, Policy{})
+	return evenkeel.NewDispatcher(pool, new(two))
 }
 
 // NewWith returns a balancer as cfg says. The error matches evenkeel.ErrBadConfig.
 func NewWith[T comparable](pool *evenkeel.Pool[T], cfg Config) (*Balancer[T], error) {
 	if cfg.D < 0 {
 		return nil, fmt.Errorf("%w: p2c.Config.D: %d is negative", evenkeel.ErrBadConfig, cfg.D)
+	}
+	if cfg.D == 0 || cfg.D == 2 {
+		return evenkeel.NewSeededDispatcher(pool, new(two), cfg.Seed), nil
 	}
 	return evenkeel.NewSeededDispatcher(pool, Policy{D: cfg.D}, cfg.Seed), nil
 }
@@ -59,3 +62,9 @@ func (p Policy) Choose(v evenkeel.View) (int, evenkeel.Load) {
 	}
 	return v.LesserOfTwo()
 }
+
+// two is Policy{}. The method of a pointer is called without a copy of what it points to.
+type two struct{}
+
+// Choose is that of Policy.
+func (*two) Choose(v evenkeel.View) (int, evenkeel.Load) { return v.LesserOfTwo() }
