@@ -31,6 +31,9 @@ type request struct {
 	err     error // of Lease, or the server's answer
 	number  int64
 	arrived float64
+	reached float64 // when it came to its server
+	held    int     // what the server held then, this one counted
+	report  evenkeel.Report
 	work    float64
 	client  int32
 	pool    int32
