@@ -8,6 +8,21 @@ import (
 
 // Learning from what calls bring back, beside how they ended: reports and latencies.
 
+// Report hands over what a backend said of its own load outside any call: the answer to a
+// probe. A pool that has few calls for each backend within a service time knows little of
+// them by the reports that come with answers; probes of a few random backends for each
+// call fill that in. The error matches ErrUnknownBackend; a report that is out of range is
+// refused and counted in Stats.BadReports.
+func (p *Pool[T]) Report(b T, r Report) error {
+	p.mu.Lock()
+	m, err := p.find(b, false)
+	p.mu.Unlock()
+	if err == nil {
+		p.takeReport(m, r)
+	}
+	return err
+}
+
 // takeReport keeps a report of m.
 func (p *Pool[T]) takeReport(m *member[T], r Report) {
 	now := p.elapsed()

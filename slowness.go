@@ -20,7 +20,7 @@ import (
 const (
 	sampleNumber = 16   // how many samples the average is made of
 	samplePrior  = 5    // how many samples say "as fast as the median" beforehand
-	sampleHalf   = 500  // service times in which samples lose half of their weight
+	sampleHalf   = 250  // service times in which samples lose half of their weight
 	reportedHalf = 4000 // the same for a reported service time
 	sampleLow    = 1. / 8
 	sampleHigh   = 64 // a sample is cut to this range, in service times

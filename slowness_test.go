@@ -93,7 +93,7 @@ func TestSlownessAndFailures(t *testing.T) {
 	f := newFleet(t, cfg, "a", "b", "c", "d", "e")
 	f.round(40, "c", 200*ms)
 	require.Equal(t, 8., f.slowness("c"))
-	for range 100 {
+	for range 20 {
 		lease := f.begin("c")
 		f.Advance(10 * time.Microsecond)
 		lease.Done(errBroken)

@@ -131,6 +131,9 @@ type Config struct {
 	// requests they hold and their service time: those with the highest numbers. 0:
 	// none.
 	Reporting float64
+	// Probes is how many random servers each request's dispatcher asks for a report
+	// right before it picks, on average. It needs Reporting.
+	Probes float64
 	// Lying is what the first of the reporting servers says it holds, in place of the
 	// truth; nil: the truth. It may be any number.
 	Lying func() float64
@@ -206,7 +209,7 @@ func (c Config) withDefaults() (Config, error) {
 		field string
 		value float64
 	}{
-		{"Think", c.Think}, {"Refresh", c.Refresh}, {"Reporting", c.Reporting}, {"RTT", c.RTT}, {"Patience", c.Patience}, {"FailWork", c.FailWork},
+		{"Think", c.Think}, {"Refresh", c.Refresh}, {"Reporting", c.Reporting}, {"Probes", c.Probes}, {"RTT", c.RTT}, {"Patience", c.Patience}, {"FailWork", c.FailWork},
 		{"Warmup", c.Warmup}, {"Horizon", c.Horizon}, {"SampleEvery", c.SampleEvery},
 	} {
 		if !finite(v.value) || v.value < 0 {
@@ -252,6 +255,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("Horizon, Requests", "one of them must be set, or the run has no end")
 	case c.Horizon > 0 && c.Warmup >= c.Horizon:
 		return c, bad("Warmup", "%v is not before the horizon, %v", c.Warmup, c.Horizon)
+	case c.Probes > 0 && c.Reporting == 0:
+		return c, bad("Probes", "no server is Reporting")
 	case c.Reporting > 1:
 		return c, bad("Reporting", "%v is not a share", c.Reporting)
 	case c.Signal < InFlight || c.Signal > WorkLeft:

@@ -8,7 +8,7 @@ import (
 )
 
 // serviceTimes is how many requests a server's report of its service time is made of.
-const serviceTimes = 100
+const serviceTimes = 50
 
 // firstTimes is how many it must be made of before the server reports it.
 const firstTimes = 16
@@ -27,13 +27,34 @@ func (r *run) reportOf(n int32, q *request) evenkeel.Report {
 		s.served = min(s.served+1, serviceTimes)
 		s.logTime += (portableLog(took/float64(q.held)) - s.logTime) / s.served
 	}
-	held := float64(s.jobs)
+	return r.stateOf(n)
+}
+
+// stateOf is what server n says of itself at this moment.
+func (r *run) stateOf(n int32) evenkeel.Report {
+	s := &r.servers[n]
+	report := evenkeel.Report{InFlight: float64(s.jobs)}
 	if r.cfg.Lying != nil && int(n) == r.firstReporting() {
-		held = r.cfg.Lying()
+		report.InFlight = r.cfg.Lying()
 	}
-	report := evenkeel.Report{InFlight: held}
 	if s.served >= firstTimes {
 		report.ServiceTime = time.Duration(portableExp(s.logTime) * r.unit)
 	}
 	return report
+}
+
+// ask asks random servers for a report on behalf of a dispatcher. The answers come at
+// once, whatever the RTT.
+func (r *run) ask(dispatcher int32) error {
+	for left := r.cfg.Probes; left > 0; left-- {
+		if left < 1 && r.asked.Unit() > left {
+			return nil
+		}
+		if n := int32(r.asked.Intn(len(r.servers))); r.reports(n) {
+			if err := r.pools[dispatcher].Report(int(n), r.stateOf(n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

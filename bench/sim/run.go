@@ -169,6 +169,9 @@ func (r *run) arrive(client, dispatcher int32) error {
 	if r.keys != nil {
 		q.key = r.keys.draw()
 	}
+	if err := r.ask(dispatcher); err != nil {
+		return err
+	}
 	if r.limited {
 		r.leaseLimited(i, q)
 		return nil

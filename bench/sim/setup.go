@@ -16,6 +16,7 @@ const (
 	streamThink
 	streamPolicy
 	streamKeys
+	streamProbes
 )
 
 // epoch is the pools' time at the beginning of a run.
@@ -70,7 +71,7 @@ type run struct {
 	nextWork func() float64
 	keys     *keyspace // nil: requests have no key
 
-	dispatcher, failure, think *Stream
+	dispatcher, failure, think, asked *Stream
 
 	tally
 }
@@ -82,6 +83,7 @@ func newRun(cfg Config) (*run, error) {
 		dispatcher: NewStream(cfg.Seed, streamDispatcher),
 		failure:    NewStream(cfg.Seed, streamFailure),
 		think:      NewStream(cfg.Seed, streamThink),
+		asked:      NewStream(cfg.Seed, streamProbes),
 	}
 	backends := make([]int, cfg.Servers)
 	r.servers = make([]server, cfg.Servers)
