@@ -16,9 +16,6 @@ import (
 // Header is the name of the header in its canonical form.
 const Header = "Endpoint-Load-Metrics"
 
-// FormatHeader is the request header that asks a server for a report, in canonical form.
-const FormatHeader = "Endpoint-Load-Metrics-Format"
-
 // MaxLength is the most bytes of a header that are read.
 const MaxLength = 4096
 
