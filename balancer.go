@@ -104,6 +104,9 @@ func (d *Dispatcher[T]) Lease(ctx context.Context) (Lease[T], error) {
 		if !ok {
 			start, ok = slot.countUnseen(seen)
 		}
+		if ok && m.isDue(start) {
+			return m.leaseOf(ctx, start), nil
+		}
 		if ok {
 			return Lease[T]{m: s.in[i], ctx: ctx, start: start}, nil
 		}
@@ -144,7 +147,10 @@ func (d *Dispatcher[T]) lease(ctx context.Context, call Call[T]) (l Lease[T], er
 	hooks := d.pool.hooks.Load()
 	if hooks == nil {
 		m, start, err := d.pool.lease(ctx, &d.by, call)
-		return Lease[T]{m: m, ctx: ctx, start: start}, err
+		if err != nil {
+			return Lease[T]{}, err
+		}
+		return m.leaseOf(ctx, start), nil
 	}
 	asked := d.pool.elapsed()
 	m, start, err := d.pool.lease(ctx, &d.by, call)
@@ -158,7 +164,7 @@ func (d *Dispatcher[T]) lease(ctx context.Context, call Call[T]) (l Lease[T], er
 	}()
 	began := begin(ctx, *hooks, m.backend, asked, d.pool.elapsed())
 	l.m, l.ctx, l.start = m, began, start
-	l.state.Store(leaseHooked)
+	l.state.Store(leaseHooked | m.timed(start))
 	return
 }
 

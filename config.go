@@ -43,6 +43,10 @@ type Config struct {
 	// default.
 	SlowStart SlowStart
 
+	// Slowness makes the load of a backend that answers more slowly than the others that
+	// much larger. On by default.
+	Slowness Slowness
+
 	// PanicShare: when health checks have taken more than this share of the
 	// members that are not ejected by hand, the checks are no longer believed
 	// and all of those are used again, also those that outcomes have ejected. 0:
@@ -144,6 +148,19 @@ type SlowStart struct {
 
 	// Floor is the first share, above 0 and at most 1. 0: 0.1.
 	Floor float64
+}
+
+// Slowness says whether loads take into account how slow a backend is. The zero value is
+// the recommended set-up.
+//
+// A call now and then is timed. A backend whose calls take at least twice as long as the
+// median backend's, in relation to what each has in flight, is given a slowness of 2, 4, 8
+// and so on: its load is then (load + 1) times that, less 1. What a server reports of its
+// own service time goes before what is measured here. A slowness fades, so that the
+// backend is tried again.
+type Slowness struct {
+	// Off leaves slowness out of the loads, reported service times too.
+	Off bool
 }
 
 // ControlledDelay sheds load by how long calls have waited, after CoDel (Nichols

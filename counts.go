@@ -3,6 +3,7 @@ package evenkeel
 import (
 	"math"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -18,22 +19,24 @@ type slot struct {
 	// penalty for failed ones.
 	word atomic.Uint64
 
-	// halves counts how often the number of leases begun has passed a multiple of
-	// 2^31. With word it gives the number of leases in 64 bits.
-	halves atomic.Uint64
-
 	// newest is the start number of the newest lease that has succeeded, where that
 	// can matter: see succeeded.
 	newest atomic.Uint64
-
-	// era is the start number at the last change of state: the outcomes of leases
-	// that began up to then count no more.
-	era atomic.Uint64
 
 	// released and other are the numbers of leases that have ended by Release, and
 	// otherwise than by success. What has begun, is not open and has not ended in one of
 	// these ways has succeeded, so that nobody need count successes.
 	released, other atomic.Uint64
+
+	// held is what the backend holds beside the calls that begin later, in one piece:
+	// math.Float32bits of the requests in the lower 32 bits, and in the upper ones the
+	// start number of the last call that they cover. 0: nothing is known but the count
+	// (see report.go).
+	held atomic.Uint64
+
+	// halves counts how often the number of leases begun has passed a multiple of
+	// 2^31. With word it gives the number of leases in 64 bits.
+	halves atomic.Uint32
 
 	// also says what the end of a lease does beyond counting down (see also*).
 	also atomic.Uint32
@@ -41,20 +44,39 @@ type slot struct {
 	limit   atomic.Int32 // most calls in flight; 0: no limit
 	penalty atomic.Int32 // failed calls that stay on the books (see penalty.go)
 
-	_ [4]byte
+	slowness atomic.Uint32 // how slow the backend is, as a power of two (see slowness.go)
+	sampleAt atomic.Uint32 // the start number from which on a lease is timed
 }
 
-// A ledger is the second line of a member. Answers write it; picks never do.
+// A ledger is the second and third line of a member. Answers write them; picks never do.
 type ledger struct {
 	late      atomic.Uint64 // successes of leases from before the last change of state
 	answered  atomic.Int64  // open leases that have been answered well
 	badSignal atomic.Uint64 // values of the user's signal that were out of range
 	price     atomic.Int64  // ends of other calls that pay for one failure
 
+	// era is the start number at the last change of state: the outcomes of leases
+	// that began up to then count no more.
+	era atomic.Uint64
+
 	reports    atomic.Uint64 // reports taken
 	badReports atomic.Uint64 // reports refused
 	reported   atomic.Uint64 // math.Float64bits of the last report's InFlight
 	reportedAt atomic.Int64  // when it came, as time since the pool was made
+	reportTime atomic.Int64  // the last report's ServiceTime that was not 0
+
+	sample samples // guarded by beliefs.mu
+}
+
+// samples is what the timed calls of one member have shown. Guarded by beliefs.mu.
+type samples struct {
+	start  uint32        // the start number of the call that was timed last
+	queue  float32       // what the backend was supposed to hold then; 0: the call is over
+	began  time.Duration // when the call began
+	log    float64       // average logarithm of the service time in seconds
+	weight float64       // number of samples that it counts for, at the time at
+	at     time.Duration // of the last sample; 0: there was none
+	goodAt time.Duration // of the last good answer to a timed call; 0: there was none
 }
 
 const cacheLine = 64
@@ -98,7 +120,7 @@ func isBarred(word uint64) bool { return word&barred != 0 }
 
 // begun is the number of leases begun, in 64 bits.
 func (s *slot) begun() uint64 {
-	halves := s.halves.Load() // first: it follows the word and never leads it
+	halves := uint64(s.halves.Load()) // first: it follows the word and never leads it
 	return wide(halves, starts(s.word.Load()))
 }
 
@@ -130,7 +152,7 @@ func (s *slot) inFlight() int {
 // successes is the number of leases that have ended well, ever.
 func (s *slot) successes() uint64 {
 	for {
-		halves, w := s.halves.Load(), s.word.Load()
+		halves, w := uint64(s.halves.Load()), s.word.Load()
 		open := uint64(max(booked(w)-int(s.penalty.Load()), 0))
 		other := s.other.Load() + s.released.Load()
 		if s.word.Load() != w {

@@ -26,6 +26,7 @@ const (
 	leaseOver     uint32 = 1 << iota // it has ended
 	leaseAnswered                    // see Answered
 	leaseHooked                      // its end calls hooks
+	leaseTimed                       // how long it takes to answer is measured
 )
 
 // Backend returns the backend that was chosen. It stays valid after the end.
@@ -55,6 +56,7 @@ func (l *Lease[T]) Release() {
 		m.uncount()
 		return
 	}
+	l.time(was, false)
 	m.pool.end(m, l.start, l.begun(was), OutcomeUnreported, nil)
 }
 
@@ -81,6 +83,7 @@ func (l *Lease[T]) Done(err error) {
 		}
 		return
 	}
+	l.time(was, err == nil)
 	m.pool.endAsked(l.ctx, m, l.start, l.begun(was), err)
 }
 
@@ -92,6 +95,7 @@ func (l *Lease[T]) DoneAs(outcome Outcome, err error) {
 		return
 	}
 	if was, ok := l.end(); ok {
+		l.time(was, outcome == OutcomeSuccess)
 		l.m.pool.end(l.m, l.start, l.begun(was), outcome.known(), err)
 	}
 }
@@ -108,6 +112,7 @@ func (l *Lease[T]) Answered() {
 			return
 		}
 		if l.state.CompareAndSwap(was, was|leaseAnswered) {
+			l.time(was, true)
 			l.m.answered.Add(1)
 			l.m.pool.answer(l.m, l.start)
 			return
@@ -116,11 +121,34 @@ func (l *Lease[T]) Answered() {
 }
 
 // Report hands over what the server said of its own load, with its answer or after it. A
-// report that is out of range is refused and counted in Stats.BadReports.
+// report that is out of range is refused and counted in Stats.BadReports. It is best made
+// before the end of the lease, and may come after it.
 func (l *Lease[T]) Report(r Report) {
 	if l.m != nil {
-		l.m.take(r, l.m.pool.elapsed())
+		l.m.pool.takeReport(l.m, r)
 	}
+}
+
+// time ends the measurement of a lease in this state, if it is measured and still goes on.
+func (l *Lease[T]) time(was uint32, good bool) {
+	if was&leaseTimed != 0 {
+		l.m.pool.endSample(l.m, l.start, good)
+	}
+}
+
+// leaseOf makes the lease that has been counted under this start number.
+func (m *member[T]) leaseOf(ctx context.Context, start uint32) (l Lease[T]) {
+	l.m, l.ctx, l.start = m, ctx, start
+	l.state.Store(m.timed(start))
+	return
+}
+
+// timed begins to measure a lease if that is due, and returns the bit that says so.
+func (m *member[T]) timed(start uint32) uint32 {
+	if m.isDue(start) && m.pool.beginSample(m, start) {
+		return leaseTimed
+	}
+	return 0
 }
 
 // end makes the lease one that has ended, and returns its state before. It reports false

@@ -35,6 +35,7 @@ func (a Load) Value() float64 { return a.value }
 type candidates struct {
 	slots   []*slot
 	who     []*identity
+	ledgers []*ledger
 	partial bool             // some that are in rotation are left out of this pick
 	weights []float64        // nil: all equal
 	shares  []float64        // of the weights, that slow start allows; nil: all alike
@@ -79,10 +80,40 @@ func (countPerWeight) load(c *candidates, i int) Load {
 	return Load{min(float64(booked(w))/c.weights[i], maxLoad), w}
 }
 
+// estimates is the meter for what reports and latencies say: (estimate of what the
+// backend holds + penalty, raised by its slowness) / weight.
+type estimates struct{}
+
+func (estimates) load(c *candidates, i int) Load {
+	s := c.slots[i]
+	w := s.word.Load()
+	if isBarred(w) {
+		return Load{maxLoad, w}
+	}
+	value := s.estimate(w)
+	if c.weights != nil {
+		value /= c.weights[i]
+	}
+	return Load{min(value, maxLoad), w}
+}
+
+// estimate is the load of a backend with this word, before it is divided by a weight.
+// Where nothing is believed of the backend it is the count.
+func (s *slot) estimate(w uint64) float64 {
+	load := float64(booked(w))
+	if held := s.held.Load(); held != 0 {
+		penalty := int(s.penalty.Load())
+		load = holds(held, w, max(booked(w)-penalty, 0)) + float64(penalty)
+	}
+	if slow := s.slowness.Load(); slow > 0 {
+		load = (load+1)*float64(uint64(1)<<slow) - 1
+	}
+	return load
+}
+
 // signals is the meter for the user's own signal: (signal + penalty) / weight.
 type signals struct {
-	of      []func(inFlight int) float64
-	ledgers []*ledger
+	of []func(inFlight int) float64
 }
 
 func (m *signals) load(c *candidates, i int) Load {
@@ -96,7 +127,7 @@ func (m *signals) load(c *candidates, i int) Load {
 	if m.of[i] != nil {
 		raw := m.of[i](int(value))
 		if !(raw >= 0) {
-			m.ledgers[i].badSignal.Add(1)
+			c.ledgers[i].badSignal.Add(1)
 		}
 		value = clip(raw)
 	}

@@ -205,7 +205,7 @@ func (m *member[T]) loader() func() float64 {
 	signal, share := m.signal, m.share()
 	return func() float64 {
 		w, penalty := m.word.Load(), int(m.penalty.Load())
-		load := float64(booked(w))
+		load := m.estimate(w)
 		if signal != nil {
 			load = clip(signal(max(booked(w)-penalty, 0))) + float64(penalty)
 		}

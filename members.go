@@ -213,6 +213,7 @@ func (p *Pool[T]) newMember(b T, slots func() (*slot, *ledger), now time.Duratio
 	m.tier.count[classGone]++
 	m.ramp.end()
 	m.word.Store(oneStart | barred) // not 0: see Load
+	m.sampleAt.Store(2)
 	m.window = window.New(windowOf(&p.cfg))
 	m.window.Reset(now, 0)
 	m.eraAt = now

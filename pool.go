@@ -34,6 +34,8 @@ type Pool[T comparable] struct {
 	overloaded atomic.Bool   // the last call that was refused or found a place was refused
 	hooks      atomic.Pointer[[]*LeaseHooks[T]]
 
+	beliefs beliefs
+
 	cfg      Config
 	start    time.Time // the clock's zero
 	ownClock bool      // Config.Now was given

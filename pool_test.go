@@ -50,7 +50,7 @@ func TestNewPool(t *testing.T) {
 	assert.Equal(t, []string{"c", "a", "b"}, members(pool), "in the order given")
 	assert.Equal(t, 3, pool.Len())
 	for b, s := range pool.All() {
-		assert.Equal(t, evenkeel.Stats{State: evenkeel.StateActive, Used: true, Weight: 1, Share: 1}, s, b)
+		assert.Equal(t, evenkeel.Stats{State: evenkeel.StateActive, Used: true, Weight: 1, Share: 1, Slowness: 1}, s, b)
 	}
 	assert.Zero(t, newPool(t, evenkeel.Config{}).Len())
 

@@ -35,7 +35,7 @@ func (p *Pool[T]) publish(now time.Duration, mode mode) {
 			}
 		}
 		if len(g.in) > 0 {
-			g.weigh(p.signal != nil)
+			g.weigh(p.signal != nil, p.beliefs.held.Load())
 			g.setPrices()
 			g.part = g.weightInRotation() / weight
 			s.none.Ejected -= len(g.in)
@@ -93,13 +93,14 @@ func (p *Pool[T]) spared() map[*member[T]]bool {
 }
 
 // weigh fills in what policies see of g.in.
-func (g *group[T]) weigh(bySignal bool) {
+func (g *group[T]) weigh(bySignal, byEstimate bool) {
 	n := len(g.in)
 	g.slots = make([]*slot, n)
 	g.who = make([]*identity, n)
+	g.ledgers = make([]*ledger, n)
 	var weight, ramped float64
 	for i, m := range g.in {
-		g.slots[i], g.who[i] = m.slot, &m.identity
+		g.slots[i], g.who[i], g.ledgers[i] = m.slot, &m.identity, m.ledger
 		if !m.doubted {
 			weight += m.weight
 			ramped += m.weight * m.ramp.share()
@@ -119,12 +120,15 @@ func (g *group[T]) weigh(bySignal bool) {
 	if slices.Min(shares) < slices.Max(shares) {
 		g.shares = shares
 	}
-	if bySignal {
+	switch {
+	case bySignal:
 		s := &signals{}
 		for _, m := range g.in {
-			s.of, s.ledgers = append(s.of, m.signal), append(s.ledgers, m.ledger)
+			s.of = append(s.of, m.signal)
 		}
 		g.meter = s
+	case byEstimate:
+		g.meter = estimates{}
 	}
 }
 
@@ -233,6 +237,7 @@ func (g *group[T]) only(keep func(*member[T]) bool) *group[T] {
 		}
 		part.in = append(part.in, m)
 		part.slots, part.who = append(part.slots, m.slot), append(part.who, &m.identity)
+		part.ledgers = append(part.ledgers, m.ledger)
 		if g.weights != nil {
 			weights = append(weights, g.weights[i])
 		}
@@ -240,7 +245,7 @@ func (g *group[T]) only(keep func(*member[T]) bool) *group[T] {
 			part.shares = append(part.shares, g.shares[i])
 		}
 		if all, ok := g.meter.(*signals); ok {
-			meter.of, meter.ledgers = append(meter.of, all.of[i]), append(meter.ledgers, m.ledger)
+			meter.of = append(meter.of, all.of[i])
 		}
 	}
 	if len(part.in) == len(g.in) {
@@ -249,8 +254,11 @@ func (g *group[T]) only(keep func(*member[T]) bool) *group[T] {
 	if len(weights) > 0 {
 		part.weights, part.alias, part.meter = weights, draw.NewAliasTable(weights), countPerWeight{}
 	}
-	if meter.of != nil {
+	switch g.meter.(type) {
+	case *signals:
 		part.meter = &meter
+	case estimates:
+		part.meter = estimates{}
 	}
 	return part
 }

@@ -77,6 +77,7 @@ type Stats struct {
 	ReportedAt time.Time // when it came; zero: none did
 	Reports    uint64    // reports that were taken, ever
 	BadReports uint64    // reports that were refused, ever
+	Slowness   float64   // how many times slower than the others it is taken to be: 1, 2, 4, ...
 }
 
 // PoolStats is what a pool knows of itself as a whole. It marshals as JSON and is a
@@ -105,4 +106,11 @@ type Report struct {
 	// counted; it need not be a whole number. A value that is negative, NaN or above
 	// 1e9 makes the report a bad one.
 	InFlight float64
+
+	// ServiceTime is how long the server takes for a request: best an average over all
+	// its traffic of the logarithm of latency divided by the requests that it held when
+	// the request came, this one counted. 0: it does not say. One that is negative makes
+	// the report a bad one. Only the relation to what the other servers of the pool say
+	// matters.
+	ServiceTime time.Duration
 }

@@ -80,6 +80,7 @@ func (p *Pool[T]) statsOf(m *member[T]) Stats {
 		Calls: m.begun() - 1, Successes: m.successes(), Failures: m.failures, Ejections: m.times,
 		Cause: m.why(), LastError: m.lastErr,
 		BadSignals: m.badSignal.Load(), Reports: m.reports.Load(), BadReports: m.badReports.Load(),
+		Slowness: float64(uint64(1) << m.slowness.Load()),
 	}
 	s.Until = p.untilOf(m)
 	if r, at, ok := m.report(); ok {

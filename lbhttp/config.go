@@ -53,6 +53,9 @@ type Config struct {
 	// Hedge says when a request that takes long is sent to a second backend beside the
 	// first. It is off by default.
 	Hedge Hedge
+
+	// Reports says what is made of the load that backends report. It is on by default.
+	Reports Reports
 }
 
 // Hedge says when a slow request is sent to a second backend while the first one

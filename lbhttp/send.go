@@ -81,6 +81,7 @@ func (a *attempt) send(body io.ReadCloser) (*http.Response, error) {
 		return nil, err
 	}
 	a.answered()
+	t.cfg.Reports.readReport(&a.lease, resp.Header)
 	if t.observed() {
 		a.copy.record(resp, req, time.Since(t.made))
 	}

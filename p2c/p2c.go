@@ -3,10 +3,11 @@
 // in randomized load balancing", 2001). Envoy calls it LEAST_REQUEST, others "random two
 // least connections".
 //
-// It costs the same for any number of backends. Where many balancers share the backends,
-// or load figures are old, it herds less than a full scan does: two random choices spread
-// where a scan sends everyone to the same backend. Where one balancer sees all the
-// traffic, package sqf serves better.
+// It costs the same for any number of backends: it is for pools of so many that a look at
+// all of them is too dear. Where the loads are a signal that is old and the same for many
+// balancers it herds less than a full scan does. By its own counts package sqf serves
+// better, with one balancer and with many. Reports of the servers do not help two choices:
+// of two backends drawn at random the reports are rarely fresh.
 package p2c
 
 import (

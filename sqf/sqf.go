@@ -2,10 +2,15 @@
 // least loaded one. The rule is also known as least connections, least request, and join
 // the shortest queue.
 //
-// Where one balancer sees all the traffic and its own counts, nothing serves better. It
-// costs time in proportion to the number of backends unless one is idle, and it herds
-// where many balancers share the backends or the load figures are old: there package p2c
-// is the safer choice.
+// With a balancer's own counts nothing serves better, however many balancers share the
+// backends: 100 servers at utilization 0.9 answer in 1.07 mean service times with one
+// balancer, 6.4 with 64 that cannot see each other and 8.1 with 256; two choices take
+// 2.6, 6.6 and 8.3. Where the servers report what they hold it is 2.5 with 64 and 3.8 with
+// 256 (go run ./bench/lab dispatchers reports).
+//
+// A pick costs time in proportion to the number of backends unless one is idle. It herds
+// where the loads are a signal that is old and the same for many balancers: there package
+// p2c is the safer choice (go run ./bench/lab stale).
 package sqf
 
 import "github.com/evenkeel-go/evenkeel"

@@ -25,6 +25,11 @@ type spec struct {
 	horizon     float64
 	probeEvery  int
 	sampleEvery float64
+	reporting   float64
+	probes      float64
+	slowness    bool
+	rtt         float64
+	workers     int
 	times       int // as many runs as usual; 0: 1
 }
 
@@ -88,8 +93,13 @@ func (s spec) config() (sim.Config, error) {
 			return sim.Config{}, err
 		}
 	}
+	pool := sim.Plain()
+	if s.slowness {
+		pool = sim.Adaptive()
+	}
 	return sim.Config{
-		Servers: s.servers, Speeds: speeds, Arrivals: sim.Poisson(s.rate), Work: work, Policy: policy, Pool: sim.Plain(),
+		Servers: s.servers, Speeds: speeds, Workers: s.workers, Arrivals: sim.Poisson(s.rate), Work: work, Policy: policy, Pool: pool,
+		Reporting: s.reporting, Probes: s.probes, RTT: s.rtt,
 		Dispatchers: s.dispatchers, Signal: s.signal, Refresh: s.refresh, Warmup: s.warmup, Horizon: s.horizon,
 		ProbeEvery: s.probeEvery, SampleEvery: s.sampleEvery,
 	}, nil

@@ -42,6 +42,10 @@ var steps = []step{
 		"The more balancers share the servers, the less each one's own counts say, and the longer requests take.", planDispatchers},
 	{"sick", "One server of ten at a fifth of its speed",
 		"Policies that do not look drown the slow server; those that count what is in flight send it little.", planSick},
+	{"reports", "Servers that report what they hold",
+		"With each answer the server says how many requests it holds: many balancers then act nearly as one, with the shortest queue; two choices gain little.", planReports},
+	{"slowness", "Loads that know who is slow",
+		"Latencies, or the servers' own word, tell the slow servers from the others: the shortest queue then reaches what known speeds allow, and costs healthy fleets nothing.", planSlowness},
 	{"heavy", "Work that varies a lot",
 		"Knowing the work that each server has left helps two choices; the shortest queue by count is nearly as good without.", planHeavy},
 	{"slowbackend", "One slow backend, in real time",
@@ -127,6 +131,21 @@ func inputsOf(s spec) []input {
 	}
 	if s.dispatchers > 1 {
 		in = append(in, input{"dispatchers", s.dispatchers})
+	}
+	if s.workers > 1 {
+		in = append(in, input{"workers", s.workers})
+	}
+	if s.reporting > 0 {
+		in = append(in, input{"reporting", s.reporting})
+	}
+	if s.probes > 0 {
+		in = append(in, input{"probes", s.probes})
+	}
+	if s.slowness {
+		in = append(in, input{"slowness", "on"})
+	}
+	if s.rtt > 0 {
+		in = append(in, input{"rtt", s.rtt})
 	}
 	switch s.signal {
 	case sim.Board:

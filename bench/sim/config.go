@@ -127,6 +127,17 @@ type Config struct {
 	// back.
 	RTT float64
 
+	// Reporting is the share of the servers that report with every answer how many
+	// requests they hold and their service time: those with the highest numbers. 0:
+	// none.
+	Reporting float64
+	// Probes is how many random servers each request's dispatcher asks for a report
+	// right before it picks, on average. It needs Reporting.
+	Probes float64
+	// Lying is what the first of the reporting servers says it holds, in place of the
+	// truth; nil: the truth. It may be any number.
+	Lying func() float64
+
 	// Pool is the Config of every pool. Now and Seed are set by the simulator.
 	// Its zero value is the recommended set-up, with ejection and slow start on;
 	// Plain is without. With MaxInFlight set requests may wait in the backlog. No
@@ -164,9 +175,16 @@ type Config struct {
 	SampleEvery float64
 }
 
-// Plain is a pool configuration without ejection and slow start, for runs that
-// compare policies only.
+// Plain is a pool configuration without ejection, slow start and slowness, for runs
+// that compare policies by the count.
 func Plain() evenkeel.Config {
+	c := Adaptive()
+	c.Slowness.Off = true
+	return c
+}
+
+// Adaptive is Plain with slowness on.
+func Adaptive() evenkeel.Config {
 	return evenkeel.Config{Ejection: evenkeel.Ejection{Off: true}, SlowStart: evenkeel.SlowStart{Off: true}}
 }
 
@@ -191,7 +209,7 @@ func (c Config) withDefaults() (Config, error) {
 		field string
 		value float64
 	}{
-		{"Think", c.Think}, {"Refresh", c.Refresh}, {"RTT", c.RTT}, {"Patience", c.Patience}, {"FailWork", c.FailWork},
+		{"Think", c.Think}, {"Refresh", c.Refresh}, {"Reporting", c.Reporting}, {"Probes", c.Probes}, {"RTT", c.RTT}, {"Patience", c.Patience}, {"FailWork", c.FailWork},
 		{"Warmup", c.Warmup}, {"Horizon", c.Horizon}, {"SampleEvery", c.SampleEvery},
 	} {
 		if !finite(v.value) || v.value < 0 {
@@ -237,6 +255,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, bad("Horizon, Requests", "one of them must be set, or the run has no end")
 	case c.Horizon > 0 && c.Warmup >= c.Horizon:
 		return c, bad("Warmup", "%v is not before the horizon, %v", c.Warmup, c.Horizon)
+	case c.Probes > 0 && c.Reporting == 0:
+		return c, bad("Probes", "no server is Reporting")
+	case c.Reporting > 1:
+		return c, bad("Reporting", "%v is not a share", c.Reporting)
 	case c.Signal < InFlight || c.Signal > WorkLeft:
 		return c, bad("Signal", "%d is not one", c.Signal)
 	case (c.Signal == Board) != (c.Refresh > 0):

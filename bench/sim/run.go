@@ -169,6 +169,9 @@ func (r *run) arrive(client, dispatcher int32) error {
 	if r.keys != nil {
 		q.key = r.keys.draw()
 	}
+	if err := r.ask(dispatcher); err != nil {
+		return err
+	}
 	if r.limited {
 		r.leaseLimited(i, q)
 		return nil
@@ -221,6 +224,7 @@ func (r *run) accept(i int32) {
 	n := int32(q.lease.Backend())
 	s := &r.servers[n]
 	s.jobs++
+	q.reached, q.held = r.now, s.jobs
 	if q.counted {
 		r.sent[n]++
 		r.peak = max(r.peak, s.jobs)
@@ -273,6 +277,9 @@ func (r *run) depart(n, w int32, gen uint32) {
 	}
 	i := wk.request
 	s.jobs--
+	if r.reports(n) {
+		r.at(i).report = r.reportOf(n, r.at(i))
+	}
 	if s.line.size > 0 {
 		next := s.line.pop()
 		work := r.at(next).work
@@ -299,6 +306,9 @@ func (r *run) depart(n, w int32, gen uint32) {
 // finish is the answer being back.
 func (r *run) finish(i int32) {
 	q := r.at(i)
+	if r.reports(int32(q.lease.Backend())) {
+		q.lease.Report(q.report)
+	}
 	q.lease.Done(q.err)
 	if q.counted {
 		r.end = r.now

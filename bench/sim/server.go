@@ -12,6 +12,8 @@ type server struct {
 	jobs    int     // waiting or being worked on
 	line    ring    // those that wait
 	queued  float64 // their work
+	logTime float64 // average logarithm of time at the server by requests held
+	served  float64 // how many requests it is made of
 }
 
 // worker is one of a server's workers.

@@ -16,6 +16,7 @@ const (
 	streamThink
 	streamPolicy
 	streamKeys
+	streamProbes
 )
 
 // epoch is the pools' time at the beginning of a run.
@@ -31,6 +32,9 @@ type request struct {
 	err     error // of Lease, or the server's answer
 	number  int64
 	arrived float64
+	reached float64 // when it came to its server
+	held    int     // what the server held then, this one counted
+	report  evenkeel.Report
 	work    float64
 	client  int32
 	pool    int32
@@ -67,7 +71,7 @@ type run struct {
 	nextWork func() float64
 	keys     *keyspace // nil: requests have no key
 
-	dispatcher, failure, think *Stream
+	dispatcher, failure, think, asked *Stream
 
 	tally
 }
@@ -79,6 +83,7 @@ func newRun(cfg Config) (*run, error) {
 		dispatcher: NewStream(cfg.Seed, streamDispatcher),
 		failure:    NewStream(cfg.Seed, streamFailure),
 		think:      NewStream(cfg.Seed, streamThink),
+		asked:      NewStream(cfg.Seed, streamProbes),
 	}
 	backends := make([]int, cfg.Servers)
 	r.servers = make([]server, cfg.Servers)
