@@ -104,11 +104,11 @@ func (d *Dispatcher[T]) Lease(ctx context.Context) (Lease[T], error) {
 		if !ok {
 			start, ok = slot.countUnseen(seen)
 		}
-		if ok && m.isDue(start) {
-			return m.leaseOf(ctx, start), nil
+		if ok && !slot.isDue(start) {
+			return Lease[T]{m: s.in[i], ctx: ctx, start: start}, nil
 		}
 		if ok {
-			return Lease[T]{m: s.in[i], ctx: ctx, start: start}, nil
+			return s.in[i].leaseOf(ctx, start), nil
 		}
 	}
 	return d.lease(ctx, Call[T]{})

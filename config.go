@@ -47,10 +47,11 @@ type Config struct {
 	// much larger. On by default.
 	Slowness Slowness
 
-	// PanicShare: when health checks have taken more than this share of the
-	// members that are not ejected by hand, the checks are no longer believed
-	// and all of those are used again, also those that outcomes have ejected. 0:
-	// 0.5. 1: only when they have taken all.
+	// PanicShare: when in every tier health checks have taken more than this share of the
+	// members that are not ejected by hand, the checks are no longer believed. All of
+	// those members are used again, also those that outcomes have ejected; one that has
+	// something held against it gets a tenth of its share until a call on it ends well. 0:
+	// 0.5. 1: only when the checks have taken all.
 	PanicShare float64
 
 	// Outcome says how a lease ended, in place of DefaultOutcome. It is given the
@@ -85,26 +86,30 @@ type Config struct {
 // Ejection says when a backend is taken out because of how its calls ended, and
 // for how long. The zero value is the recommended set-up.
 //
-// Two rules eject. Consecutive failures: so many calls in a row have failed,
-// ordered by when they began. Failure rate: over a sliding window the backend
-// fails more often than the others together, by a margin that chance explains in
-// one case of ten million (Fisher's exact test). After its time is up the backend is given
-// one lease on trial; a success lets it in, a failure ejects it for longer.
+// Two rules eject, and both compare the backend with the others at the same time.
+// Consecutive failures: so many calls in a row have failed, ordered by when they began,
+// and chance does not explain that by the others' failure rate. Failure rate: over a
+// sliding window the backend fails more often than the others together, by a margin that
+// chance explains in one case of ten million (Fisher's exact test). After its time is up
+// the backend is given one lease on trial: a success, or 30 s without a failure, lets it
+// in; a failure ejects it again, for longer if the others have done better. An ejection
+// after which the others fail as often is taken back.
 type Ejection struct {
 	// Off turns ejection by outcome off. By hand and by health it still works.
 	Off bool
 
-	// Consecutive is how many failures in a row eject. 0: 5. Negative: the rule
-	// is off. It compares with nobody: where one call in five fails on all
-	// backends alike, chance makes a run of 5 in some thousands of calls.
+	// Consecutive is how many failures in a row eject, where the others do not fail, or
+	// are not called. 0: 5. Negative: the rule is off. Where the others fail with
+	// probability r, a run of k ejects only if it is improbable under r. Calls past the
+	// caller's deadline make a run too, if the others have answered as many meanwhile.
 	Consecutive int
 
 	// Window is the length of the sliding window of the failure-rate rule, kept
 	// in ten buckets. 0: 10 s. Negative: the rule is off.
 	Window time.Duration
 
-	// MinFailures is how many failures within the window a backend must have
-	// before its rate is judged. 0: 5.
+	// MinFailures is how many failures within the window a backend must have before its
+	// rate is judged, at least 3: fewer prove nothing. 0: 5.
 	MinFailures int
 
 	// Tolerance is the failure rate that is not worth an ejection however well
@@ -121,14 +126,15 @@ type Ejection struct {
 	// 0: 0.1. Negative: none.
 	Jitter float64
 
-	// MaxEjected is the largest share of the members (those not drained and not
-	// ejected by hand) that outcomes may eject, from 0 to 1, rounded down and
-	// tested after the ejection it would make; the last usable one is never
-	// ejected. 0: 0.5.
+	// MaxEjected is the largest share of the members of one tier (those not drained and
+	// not ejected by hand) that outcomes may eject, from 0 to 1, rounded down and tested
+	// after the ejection it would make; the last usable one is never ejected. A tier may
+	// lose all its members while another one can carry the calls. A member that would be
+	// ejected but for this gets a tenth of its share until a call on it ends well. 0: 0.5.
 	MaxEjected float64
 
-	// TrialTimeout is how long a trial may last without a verdict before another
-	// lease is given as one. 0: 30 s.
+	// TrialTimeout is how long a trial may last: if it has not failed by then, that counts
+	// for the backend, since long calls are no bad sign. 0: 30 s.
 	TrialTimeout time.Duration
 }
 
@@ -232,6 +238,7 @@ func (c *Config) check() error {
 		atMost("Ejection.Consecutive", e.Consecutive, maxConsecutive),
 		atLeast("Ejection.Window", e.Window, window.Buckets, e.Window > 0),
 		atLeast0("Ejection.MinFailures", e.MinFailures),
+		atLeastInt("Ejection.MinFailures", e.MinFailures, 3),
 		aShare("Ejection.Tolerance", e.Tolerance),
 		atLeast0("Ejection.Base", e.Base),
 		atLeast0("Ejection.Max", e.Max),
@@ -272,6 +279,14 @@ func atLeast(field string, v, least time.Duration, given bool) error {
 		return nil
 	}
 	return badConfig(field, "%v is below %v", v, least)
+}
+
+// atLeastInt is about a field whose 0 is its default.
+func atLeastInt(field string, v, least int) error {
+	if v == 0 || v >= least {
+		return nil
+	}
+	return badConfig(field, "%d is below %d", v, least)
 }
 
 func atMost(field string, v, most int) error {

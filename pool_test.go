@@ -85,7 +85,7 @@ func TestBadConfig(t *testing.T) {
 		"PanicShare":            {{PanicShare: -0.1}, {PanicShare: 1.1}, {PanicShare: nan}, {PanicShare: inf}},
 		"Ejection.Consecutive":  {{Ejection: evenkeel.Ejection{Consecutive: 1001}}},
 		"Ejection.Window":       {{Ejection: evenkeel.Ejection{Window: 9}}},
-		"Ejection.MinFailures":  {{Ejection: evenkeel.Ejection{MinFailures: -1}}},
+		"Ejection.MinFailures":  {{Ejection: evenkeel.Ejection{MinFailures: -1}}, {Ejection: evenkeel.Ejection{MinFailures: 2}}},
 		"Ejection.Tolerance":    {{Ejection: evenkeel.Ejection{Tolerance: -1}}, {Ejection: evenkeel.Ejection{Tolerance: nan}}},
 		"Ejection.Base":         {{Ejection: evenkeel.Ejection{Base: -1}}},
 		"Ejection.Max":          {{Ejection: evenkeel.Ejection{Max: -1}}, {Ejection: evenkeel.Ejection{Base: 2, Max: 1}}},
