@@ -31,7 +31,7 @@ func pointsAnywhere(of reflect.Type) bool {
 		return false
 	case reflect.Array:
 		return of.Len() > 0 && pointsAnywhere(of.Elem())
-	case reflect.Bool, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Float64:
+	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		return false
 	}
 	return true

@@ -76,7 +76,7 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "a weight does not divide a signal", file: "load.go",
-		old: "value /= c.weights[i]", new: "value /= 1", tests: core,
+		old: "value += float64(penalty)\n\tif c.weights != nil {", new: "value += float64(penalty)\n\tif false {", tests: core,
 	},
 	{
 		name: "a broken load signal draws the traffic", file: "load.go",

@@ -7,7 +7,7 @@ var policyBugs = []bug{
 	// others stand where their subject does.
 	{
 		name: "the two are drawn with replacement: the same backend can come up twice", file: "p2c/p2c.go",
-		old: "return v.LesserOfTwo()", new: "return v.Lesser(v.Draw(), v.Draw())", tests: []string{"./p2c"},
+		old: "{ return v.LesserOfTwo() }", new: "{ return v.Lesser(v.Draw(), v.Draw()) }", tests: []string{"./p2c"},
 	},
 	{
 		name: "the heavier of the two is taken", file: "view.go",
@@ -15,7 +15,7 @@ var policyBugs = []bug{
 	},
 	{
 		name: "ties go to the lowest index", file: "p2c/p2c.go",
-		old: "return v.LesserOfTwo()", new: "i, j := v.DrawTwo()\n\treturn v.Lesser(min(i, j), max(i, j))", tests: []string{"./p2c"},
+		old: "{ return v.LesserOfTwo() }", new: "{\n\ti, j := v.DrawTwo()\n\treturn v.Lesser(min(i, j), max(i, j))\n}", tests: []string{"./p2c"},
 	},
 	{
 		name: "the seed of two choices is ignored", file: "view.go",
