@@ -84,7 +84,7 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "values of a broken load signal are not counted", file: "load.go",
-		old: "m.ledgers[i].badSignal.Add(1)", new: "_ = i", tests: core,
+		old: "c.ledgers[i].badSignal.Add(1)", new: "_ = i", tests: core,
 	},
 	{
 		name: "the load signal of a newcomer is made twice", file: "members.go",
@@ -96,7 +96,7 @@ var leaseBugs = []bug{
 	},
 	{
 		name: "a report that is out of range is taken", file: "report.go",
-		old: "if !(r.InFlight >= 0 && r.InFlight <= maxReported) {", new: "if false {", tests: core,
+		old: "if !(r.InFlight >= 0 && r.InFlight <= maxReported) ||", new: "if false ||", tests: core,
 	},
 
 	// Backends that have left the rotation while a pick looked.
