@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -107,14 +108,16 @@ func (c *closed) Close() error { c.yes.Store(true); return nil }
 // Two responses that come together are one answer: the other one's body is closed.
 func TestHedgeClosesTheBodyThatLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var made []*closed
 		gate := make(chan struct{})
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
 			b := &closed{Reader: strings.NewReader("x")}
-			made = append(made, b)
-			if len(made) == 2 {
+			mu.Lock()
+			if made = append(made, b); len(made) == 2 {
 				close(gate)
 			}
+			mu.Unlock()
 			<-gate // whatever the context says
 			return answer(r, 200, b), nil
 		})
@@ -122,6 +125,9 @@ func TestHedgeClosesTheBodyThatLost(t *testing.T) {
 		tr := newTransport(t, firstOf(pool), lbhttp.Config{Base: base, Hedge: hedge(100 * ms)})
 		resp, err := tr.RoundTrip(request(t, t.Context(), "GET", "http://svc/", nil))
 		require.NoError(t, err)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		require.Len(t, made, 2)
 		assert.NotEqual(t, made[0].yes.Load(), made[1].yes.Load(), "one is open, and is the caller's")
 		assert.Equal(t, 1, pool.InFlight("a")+pool.InFlight("b"))
@@ -184,9 +190,9 @@ func TestHedgesAreFew(t *testing.T) {
 // The wait is the 95th percentile, measured.
 func TestHedgeAfterThePercentile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := 0
+		var calls atomic.Int64
 		base := roundTripper(func(r *http.Request) (*http.Response, error) {
-			if calls++; r.URL.Host == "a" && calls%40 == 0 {
+			if n := calls.Add(1); r.URL.Host == "a" && n%40 == 0 {
 				select {
 				case <-time.After(10 * time.Second):
 				case <-r.Context().Done():
