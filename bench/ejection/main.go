@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -14,13 +15,13 @@ import (
 
 // options is the size of a run.
 type options struct {
-	seed       uint64
-	short, all bool
-	most       int     // backends
-	repeat     int     // scenes of each kind
-	perBackend float64 // calls a second
-	calls      int     // healthy ones
-	hot        int     // rounds of the hot path; 0: not measured
+	seed              uint64
+	short, all, check bool
+	most              int     // backends
+	repeat            int     // scenes of each kind
+	perBackend        float64 // calls a second
+	calls             int     // healthy ones
+	hot               int     // rounds of the hot path; 0: not measured
 }
 
 func main() {
@@ -52,16 +53,30 @@ func run(args []string, out io.Writer) error {
 	if err := falseAlarms(o, out); err != nil {
 		return err
 	}
-	if o.hot == 0 {
-		return nil
+	broken, err := claims(scenarios(), o, out)
+	if err != nil {
+		return err
 	}
+	if o.hot > 0 {
+		if err := hotPathLine(o, out); err != nil {
+			return err
+		}
+	}
+	if o.check && len(broken) > 0 {
+		return fmt.Errorf("%d claims do not hold:\n%s", len(broken), strings.Join(broken, "\n"))
+	}
+	return nil
+}
+
+// hotPathLine prints what ejection costs a call.
+func hotPathLine(o options, out io.Writer) error {
 	off, on, err := hotPath(o.hot, 5_000)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nHot path: p2c over 10 backends, Lease and Done(nil), best of %d rounds in turns:\n"+
+	_, err = fmt.Fprintf(out, "\nHot path: p2c over 10 backends, Lease and Done(nil), best of %d rounds in turns:\n"+
 		"ejection off %.1f ns, on %.1f ns, difference %.1f ns\n", o.hot, off, on, on-off)
-	return nil
+	return err
 }
 
 func parse(args []string) (options, error) {
@@ -71,6 +86,7 @@ func parse(args []string) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "of everything random; the same seed gives the same tables")
 	flags.BoolVar(&o.short, "short", false, "a small size, of a few seconds")
 	flags.BoolVar(&o.all, "all", false, "print a line for every n and k")
+	flags.BoolVar(&o.check, "check", false, "fail if a claim does not hold")
 	flags.IntVar(&o.most, "n", 50, "most backends, at least 2")
 	flags.IntVar(&o.repeat, "repeat", 1, "scenes for every n, k and failure rate; five times as many where n is 10 or less")
 	flags.Float64Var(&o.perBackend, "rate", 100, "calls a second for each backend")
