@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,6 +58,10 @@ func clone(t *http.Transport) *http.Transport {
 	if t.TLSNextProto["h2"] != nil {
 		c.TLSNextProto = nil
 		c.ForceAttemptHTTP2 = true
+	}
+	if tls := c.TLSClientConfig; tls != nil {
+		// Copies share the array, and each Transport appends to it when it is set up.
+		tls.NextProtos = slices.Clip(tls.NextProtos)
 	}
 	return c
 }

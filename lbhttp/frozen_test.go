@@ -126,7 +126,8 @@ func TestF129FrozenHostIsEjectedAndComesBack(t *testing.T) {
 			}
 			return &frozen{Conn: c, ice: ice.Load(), done: make(chan struct{})}, nil
 		}
-		pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}}, "a", "b")
+		// Without slowness, which would keep calls from it before it is ejected.
+		pool := newPool(t, evenkeel.Config{SlowStart: evenkeel.SlowStart{Off: true}, Slowness: evenkeel.Slowness{Off: true}}, "a", "b")
 		tr := newTransport(t, sqf.New(pool), lbhttp.Config{Base: base})
 		get := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
