@@ -164,15 +164,6 @@ func (s *stage) onto(backend, n int, r reply) error {
 	return nil
 }
 
-func (s *stage) stats(backend int) evenkeel.Stats {
-	for b, st := range s.pool.All() {
-		if b == backend {
-			return st
-		}
-	}
-	return evenkeel.Stats{}
-}
-
 // leastShare is the smallest part of its weight that any member may use now: 1 if all are
 // in at full share, 0 if one is out.
 func (s *stage) leastShare() float64 {
