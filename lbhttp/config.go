@@ -39,11 +39,11 @@ type Config struct {
 	// is no key. nil: no request has one.
 	Key func(*http.Request) string
 
-	// OnAttempt is told of each attempt at its end, after its outcome is known and its
+	// OnAttempt is called for each attempt at its end, after its outcome is known and its
 	// lease is over. It is called from any goroutine, from many at once, and outside
 	// every lock of the Transport. A request that has ended its attempt by an error of
 	// its own waits for OnAttempt to return. It must not panic; see Outcome. nil: nobody
-	// is told, which costs nothing.
+	// is called, which costs nothing.
 	OnAttempt func(Attempt)
 
 	// Retry says when a request is tried again on another backend. It is on by

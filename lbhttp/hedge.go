@@ -36,7 +36,7 @@ func (t *Transport) mayHedge(req *http.Request) bool {
 // returns the attempt to go on with, and the one that has ended beside it, if that one
 // failed by its own fault.
 func (t *Transport) hedged(first *attempt, key string) (kept entry, failed *entry) {
-	t.hedges.requests.Add(1)
+	t.hedges.Count()
 	begun := time.Since(t.made)
 	r := &race{t: t, first: first, key: key, done: make(chan struct{})}
 	first.own = newOwnContext(first.caller.Context())
@@ -60,13 +60,13 @@ func (t *Transport) hedgeAfter(now time.Duration) time.Duration {
 // start makes the hedge, if there is a backend that is free, and budget.
 func (r *race) start() {
 	t, req := r.t, r.first.caller
-	if !t.hedges.spend(time.Now()) {
+	if !t.hedges.Spend(time.Now()) {
 		t.figures.hedgesOverBudget.Add(1)
 		return
 	}
 	a := r.enter()
 	if a == nil {
-		t.hedges.refund()
+		t.hedges.Refund()
 		return
 	}
 	defer close(r.done)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -78,38 +77,4 @@ func TestNameUsedLeastRecentlyGivesWay(t *testing.T) {
 	}
 	assert.Same(t, names[0], use("svc0"))
 	assert.True(t, names[1].retired.Load())
-}
-
-func TestBudgetCountsRequestsWhereTheyFell(t *testing.T) {
-	start := time.Now()
-	b := &budget{}
-	b.init(0.2, 1, start)
-	spend := func(at time.Duration) (n int) {
-		for b.spend(start.Add(at)) {
-			n++
-		}
-		return n
-	}
-	b.requests.Add(1000)
-	assert.Equal(t, 10+90, spend(20*time.Second), "of 1000 requests over 20 s, 450 fell into the nine seconds before this one")
-	assert.Zero(t, spend(19*time.Second), "a clock that goes back changes nothing")
-	b.refund()
-	assert.Equal(t, 1, spend(20*time.Second))
-	assert.Zero(t, spend(25*time.Second))
-	assert.Equal(t, 10, spend(40*time.Second), "what was 20 s ago no longer counts, neither way")
-	b.requests.Add(1000)
-	assert.Equal(t, 10+90, spend(60*time.Second))
-}
-
-// What a retry took is put back although time has passed: it waited for its
-// backend.
-func TestBudgetIsRefundedLater(t *testing.T) {
-	start := time.Now()
-	b := &budget{}
-	b.init(0, 0.1, start)
-	assert.True(t, b.spend(start))
-	assert.False(t, b.spend(start.Add(2*time.Second)))
-	b.refund()
-	assert.True(t, b.spend(start.Add(2*time.Second)))
-	assert.False(t, b.spend(start.Add(2*time.Second)))
 }

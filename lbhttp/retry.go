@@ -54,7 +54,7 @@ func (t *Transport) mayRetry(a *attempt, resp *http.Response, err error, made in
 		return no("the request may have been received, and %s is not idempotent", a.caller.Method)
 	case !a.replayable():
 		return no("its body cannot be replayed: Request.GetBody is nil")
-	case !t.budget.spend(time.Now()):
+	case !t.budget.Spend(time.Now()):
 		t.figures.overBudget.Add(1)
 		return no("the retry budget is spent")
 	}

@@ -16,7 +16,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	t.budget.requests.Add(1)
+	t.budget.Count()
 	a := t.newAttempt(req, 1, ReasonFirst)
 	a.badTrailer = len(req.Trailer) > 0 && badTrailer(req.Trailer)
 	call := evenkeel.Call[string]{}
@@ -82,7 +82,7 @@ func (t *Transport) again(a *attempt, resp *http.Response, err error, avoid trie
 
 		following := t.newAttempt(a.caller, len(tries)+1, next.why)
 		if lerr := avoid.lease(following, evenkeel.Call[string]{}); lerr != nil {
-			t.budget.refund()
+			t.budget.Refund()
 			if next.body != nil {
 				_ = next.body.Close()
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/evenkeel-go/evenkeel"
+	"github.com/evenkeel-go/evenkeel/internal/budget"
 )
 
 // Transport is an http.RoundTripper that sends each request to a backend of its
@@ -19,10 +20,10 @@ type Transport struct {
 	base    http.RoundTripper // nil: requests go straight to conns
 	conns   *Conns
 	cfg     Config
-	retries bool // there may be more than one attempt
-	budget  budget
+	retries bool           // there may be more than one attempt
+	budget  *budget.Budget // of retries
 	figures figures
-	hedges  budget
+	hedges  *budget.Budget
 	delays  delays // of requests that may be hedged
 	made    time.Time
 }
@@ -71,8 +72,8 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 	}
 	t := &Transport{lb: lb, cfg: cfg, made: time.Now()}
 	t.retries = !cfg.Retry.Off && cfg.Retry.Attempts > 1
-	t.budget.init(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
-	t.hedges.init(cfg.Hedge.Share, 0, t.made)
+	t.budget = budget.New(cfg.Retry.Share, cfg.Retry.PerSecond, t.made)
+	t.hedges = budget.New(cfg.Hedge.Share, 0, t.made)
 	switch base := cfg.Base.(type) {
 	case nil:
 		t.conns = NewConns(nil)
@@ -89,7 +90,7 @@ func newTransport(lb evenkeel.Balancer[string], cfg Config) (*Transport, error) 
 
 // Stats returns what the Transport has done so far. Each figure is right, but they
 // are not of the same instant.
-func (t *Transport) Stats() Stats { return t.figures.stats(t.budget.requests.Load()) }
+func (t *Transport) Stats() Stats { return t.figures.stats(t.budget.Calls()) }
 
 // observed reports whether somebody asks how each attempt went.
 func (t *Transport) observed() bool { return t.cfg.Outcome != nil || t.cfg.OnAttempt != nil }

@@ -48,7 +48,7 @@ func (b *board) tell(e evenkeel.Event) {
 	if !e.Until.IsZero() {
 		text += fmt.Sprintf(" for %.1f s", e.Until.Sub(e.At).Seconds())
 	}
-	if e.Cause != nil && e.To != evenkeel.StateOnTrial { // its cause was told already
+	if e.Cause != nil && e.To != evenkeel.StateOnTrial { // its cause was printed already
 		text += ": " + e.Cause.Error()
 	}
 	b.say("%s", text)

@@ -34,8 +34,13 @@ func New(share, perSecond float64, start time.Time) *Budget {
 // Count counts one call.
 func (b *Budget) Count() { b.calls.Add(1) }
 
-// Calls returns how many calls have been counted, ever.
-func (b *Budget) Calls() uint64 { return b.calls.Load() }
+// Calls returns how many calls have been counted, ever: none by a nil Budget.
+func (b *Budget) Calls() uint64 {
+	if b == nil {
+		return 0
+	}
+	return b.calls.Load()
+}
 
 // Spend takes one retry off the budget, and reports whether it allowed one more.
 func (b *Budget) Spend(now time.Time) bool {

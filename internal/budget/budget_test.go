@@ -34,3 +34,41 @@ func TestShareAndRate(t *testing.T) {
 	assert.Equal(t, 10, spent(b, start.Add(time.Minute)), "the window slides")
 	assert.Zero(t, spent(budget.New(0, 0, start), start))
 }
+
+func count(b *budget.Budget, n int) {
+	for range n {
+		b.Count()
+	}
+}
+
+func TestBudgetCountsRequestsWhereTheyFell(t *testing.T) {
+	start := time.Now()
+	b := budget.New(0.2, 1, start)
+	spend := func(at time.Duration) (n int) {
+		for b.Spend(start.Add(at)) {
+			n++
+		}
+		return n
+	}
+	count(b, 1000)
+	assert.Equal(t, 10+90, spend(20*time.Second), "of 1000 requests over 20 s, 450 fell into the nine seconds before this one")
+	assert.Zero(t, spend(19*time.Second), "a clock that goes back changes nothing")
+	b.Refund()
+	assert.Equal(t, 1, spend(20*time.Second))
+	assert.Zero(t, spend(25*time.Second))
+	assert.Equal(t, 10, spend(40*time.Second), "what was 20 s ago no longer counts, neither way")
+	count(b, 1000)
+	assert.Equal(t, 10+90, spend(60*time.Second))
+}
+
+// What a retry took is put back although time has passed: it waited for its
+// backend.
+func TestBudgetIsRefundedLater(t *testing.T) {
+	start := time.Now()
+	b := budget.New(0, 0.1, start)
+	assert.True(t, b.Spend(start))
+	assert.False(t, b.Spend(start.Add(2*time.Second)))
+	b.Refund()
+	assert.True(t, b.Spend(start.Add(2*time.Second)))
+	assert.False(t, b.Spend(start.Add(2*time.Second)))
+}

@@ -84,11 +84,11 @@ var changeBugs = []bug{
 		old: "return other == h", new: "return other != other", tests: core,
 	},
 	{
-		name: "who observes leases is not told of their ends", file: "end.go",
+		name: "who observes leases does not hear of their ends", file: "end.go",
 		old: "if begun != nil {", new: "if false {", tests: core,
 	},
 	{
-		name: "who observes leases is not told of those that end well", file: "lease.go",
+		name: "who observes leases does not hear of those that end well", file: "lease.go",
 		old: "err == nil && was == 0 && simple", new: "err == nil && simple", tests: core,
 	},
 	{

@@ -57,11 +57,11 @@ var httpBugs = []bug{
 	},
 	{
 		name: "retries have no budget", file: "lbhttp/retry.go",
-		old: "case !t.budget.spend(time.Now()):", new: "case !t.budget.spend(time.Now()) && false:", tests: inHTTP,
+		old: "case !t.budget.Spend(time.Now()):", new: "case !t.budget.Spend(time.Now()) && false:", tests: inHTTP,
 	},
 	{
 		name: "a retry that finds no backend is paid for", file: "lbhttp/roundtrip.go",
-		old: "\t\t\tt.budget.refund()\n", new: "", tests: inHTTP,
+		old: "\t\t\tt.budget.Refund()\n", new: "", tests: inHTTP,
 	},
 	{
 		name: "a connection made for one name is used for another", file: "lbhttp/conns.go",

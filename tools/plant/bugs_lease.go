@@ -87,7 +87,7 @@ var leaseBugs = []bug{
 		old: "c.ledgers[i].badSignal.Add(1)", new: "_ = i", tests: core,
 	},
 	{
-		name: "the load signal of a newcomer is made twice", file: "members.go",
+		name: "the load signal of a newcomer is made twice", file: "newmember.go",
 		old: "m.signal = p.signal(b)", new: "_, m.signal = p.signal(b), p.signal(b)", tests: core,
 	},
 	{

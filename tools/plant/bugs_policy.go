@@ -92,11 +92,11 @@ var policyBugs = []bug{
 		old: "View{c, by, key}", new: "View{c, by, \"\"}", tests: core,
 	},
 	{
-		name: "the hash of a backend differs from process to process", file: "members.go",
+		name: "the hash of a backend differs from process to process", file: "newmember.go",
 		old: "return draw.Hash(b)\n", new: "return draw.Mix(m.id)\n", tests: core,
 	},
 	{
-		name: "the user's hash is not asked", file: "members.go",
+		name: "the user's hash is not asked", file: "newmember.go",
 		old: "if p.cfg.Hash != nil {", new: "if false {", tests: core,
 	},
 }
